@@ -24,7 +24,7 @@ namespace {
 using measure::RunResult;
 using run::refuse;
 
-struct Arguments {
+struct CompareArguments {
   std::vector<std::string> files;  ///< of the base runs, then of the new one
   std::string margin = "1%";
   std::string junit, html;  ///< files to write; "": none
@@ -65,7 +65,7 @@ core::Exit conclude(report::Comparison const& comparison, bool gate) {
   return fails ? core::worse(code, core::Exit::regression) : code;
 }
 
-core::Exit compare(Arguments const& arguments) {
+core::Exit compare(CompareArguments const& arguments) {
   auto const percent = core::parse_percent(arguments.margin);
   if (!percent) return refuse("--margin: " + percent.why());
   if (arguments.files.size() < 2) {
@@ -126,7 +126,7 @@ core::Exit compare(Arguments const& arguments) {
 }  // namespace
 
 void add_compare(CLI::App& app, Action& action) {
-  auto const arguments = std::make_shared<Arguments>();
+  auto const arguments = std::make_shared<CompareArguments>();
   CLI::App* const command =
       app.add_subcommand("compare", "Say what became faster, slower or broken since other runs");
   command

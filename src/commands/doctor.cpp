@@ -30,7 +30,7 @@
 namespace quadrille::commands {
 namespace {
 
-struct Arguments {
+struct DoctorArguments {
   bool allow_shared_gpu = false;
   std::string device_map = "auto";
   bool json = false;
@@ -337,7 +337,7 @@ void print_json(std::vector<Finding> const& findings, measure::RunInfo const& he
 
 /// Starts MPI and proves placement and capabilities without measuring anything. Exit::environment
 /// where runs would fail.
-core::Exit doctor(Arguments const& arguments, int& argc, char**& argv) {
+core::Exit doctor(DoctorArguments const& arguments, int& argc, char**& argv) {
   comm::World world{argc, argv};
   world.enter_phase("examine", core::Timeouts{}.init_s);
   bool const is_lone = !world.singleton_error().empty();
@@ -372,7 +372,7 @@ core::Exit doctor(Arguments const& arguments, int& argc, char**& argv) {
 }  // namespace
 
 void add_doctor(CLI::App& app, Action& action) {
-  auto const arguments = std::make_shared<Arguments>();
+  auto const arguments = std::make_shared<DoctorArguments>();
   CLI::App* const command =
       app.add_subcommand("doctor", "Show placement and capabilities, without a benchmark");
   command->add_flag("--allow-shared-gpu", arguments->allow_shared_gpu,

@@ -30,7 +30,7 @@ namespace {
 
 using Json = nlohmann::ordered_json;
 
-struct Arguments {
+struct ListArguments {
   std::string what =
       "workloads";  ///< workloads | variants | inputs | transports | metrics | faults
   bool json = false;
@@ -200,7 +200,7 @@ std::string unavailable_reason(kernels::VariantInfo const& variant) {
 
 namespace {
 
-core::Exit list(Arguments const& arguments) {
+core::Exit list(ListArguments const& arguments) {
   Json entries = Json::array();
   if (arguments.what == "variants") {
     if (!arguments.json) {
@@ -257,7 +257,7 @@ core::Exit list(Arguments const& arguments) {
 }  // namespace
 
 void add_list(CLI::App& app, Action& action) {
-  auto const arguments = std::make_shared<Arguments>();
+  auto const arguments = std::make_shared<ListArguments>();
   CLI::App* const command =
       app.add_subcommand("list", "List workloads, variants, inputs, transports, metrics or faults");
   one_of(command->add_option("what", arguments->what,

@@ -22,7 +22,7 @@ namespace {
 
 using run::refuse;
 
-struct Arguments {
+struct PredictArguments {
   std::vector<std::string> files;  ///< the run to predict from, then runs to check against
   std::string ranks;               ///< a sweep
   std::int64_t ranks_per_node = 0;
@@ -73,7 +73,7 @@ core::Parsed<report::Network> network_of(std::string const& text) {
 
 /// Exit::nothing_executed where the result has nothing to predict from, Exit::bad_config where none of
 /// the rank counts can do what it has.
-core::Exit predict(Arguments const& arguments) {
+core::Exit predict(PredictArguments const& arguments) {
   auto const ranks = rank_counts(arguments.ranks);
   if (!ranks) return refuse(ranks.why());
   report::PredictSettings settings{
@@ -114,7 +114,7 @@ core::Exit predict(Arguments const& arguments) {
 }  // namespace
 
 void add_predict(CLI::App& app, Action& action) {
-  auto const arguments = std::make_shared<Arguments>();
+  auto const arguments = std::make_shared<PredictArguments>();
   CLI::App* const command = app.add_subcommand(
       "predict", "Time, efficiency and hidden communication on more ranks, from measured rates");
   command->add_option("--ranks", arguments->ranks, "Rank counts: 64, or 8:4096:*2")->required();

@@ -23,7 +23,7 @@ namespace {
 
 using run::refuse;
 
-struct Arguments {
+struct ReportArguments {
   std::vector<std::string> files;
   std::string format = "table";  ///< table | details | markdown | csv | json | ladder
   std::string html;              ///< file to write in place of printing; "": none
@@ -46,7 +46,7 @@ std::string render(measure::RunResult const& result, std::string const& file,
                      report::render_screen(result, terminal), report::render_end(result, file));
 }
 
-core::Exit report(Arguments const& arguments) {
+core::Exit report(ReportArguments const& arguments) {
   // Anything but an earlier report is there by mistake: `--html RESULT` lacks its file.
   if (!arguments.html.empty()) {
     std::string const why = io::unwritable_reason(arguments.html, report::html_begin());
@@ -95,7 +95,7 @@ core::Exit report(Arguments const& arguments) {
 }  // namespace
 
 void add_report(CLI::App& app, Action& action) {
-  auto const arguments = std::make_shared<Arguments>();
+  auto const arguments = std::make_shared<ReportArguments>();
   CLI::App* const command = app.add_subcommand("report", "Show results that were written");
   command->add_option("result", arguments->files, "result.h5 or result.jsonl, or their directory")
       ->type_name("FILE")

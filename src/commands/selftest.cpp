@@ -32,7 +32,7 @@ using measure::Fault;
 using measure::Outcome;
 using run::refuse;
 
-struct Arguments {
+struct SelftestArguments {
   std::vector<std::string> sets;  ///< of [run] alone
   std::vector<std::string> only;
   bool json = false;
@@ -46,20 +46,21 @@ struct Cell {
   std::string reason;
 };
 
-enum class Finding { unsupported, good, bad };
+enum class Detection { unsupported, good, bad };
 
 /// A fault must be found, and where there is none, nothing may be.
-Finding finding_of(Cell const& cell) {
+Detection detection_of(Cell const& cell) {
   // Of a library that is wrong by itself nothing is known of our check.
   if (cell.outcome == Outcome::unsupported || cell.outcome == Outcome::wrong_library) {
-    return Finding::unsupported;
+    return Detection::unsupported;
   }
   Outcome const wanted = cell.fault == Fault::none ? Outcome::pass : Outcome::fail;
-  return cell.outcome == wanted ? Finding::good : Finding::bad;
+  return cell.outcome == wanted ? Detection::good : Detection::bad;
 }
 
 /// The cases of both texts that --only keeps.
-core::Parsed<core::Config> read_cases(comm::World const& world, Arguments const& arguments) {
+core::Parsed<core::Config> read_cases(comm::World const& world,
+                                      SelftestArguments const& arguments) {
   // Files come and go where the user is: a folder that all nodes see.
   std::vector<std::string> sets{"run.device=auto", "run.output=."};
   sets.insert(sets.end(), arguments.sets.begin(), arguments.sets.end());
@@ -129,7 +130,7 @@ std::vector<Fault> all_faults() {
 }
 
 /// Of a workload over a transport: the worst that happened under a fault.
-using Matrix = std::map<std::pair<std::string, std::string>, std::map<Fault, Finding>>;
+using Matrix = std::map<std::pair<std::string, std::string>, std::map<Fault, Detection>>;
 
 report::Table table_of(Matrix const& matrix, std::vector<Fault> const& faults) {
   report::Table table = report::text_table({"workload", "transport"});
@@ -141,11 +142,11 @@ report::Table table_of(Matrix const& matrix, std::vector<Fault> const& faults) {
     std::vector<std::string> row{of.first, of.second};
     for (Fault const fault : faults) {
       auto const at = found.find(fault);
-      row.push_back(at == found.end()                    ? ""
-                    : at->second == Finding::bad         ? "MISS"
-                    : at->second == Finding::unsupported ? "-"
-                    : fault == Fault::none               ? "ok"
-                                                         : "x");
+      row.push_back(at == found.end()                      ? ""
+                    : at->second == Detection::bad         ? "MISS"
+                    : at->second == Detection::unsupported ? "-"
+                    : fault == Fault::none                 ? "ok"
+                                                           : "x");
     }
     table.add_row(row);
   }
@@ -157,20 +158,20 @@ std::string render(std::vector<Cell> const& cells) {
   Matrix matrix;
   std::string bad;
   for (Cell const& cell : cells) {
-    Finding const finding = finding_of(cell);
+    Detection const detection = detection_of(cell);
     auto& found = matrix[{cell.workload, cell.transport}];
-    Finding& worst = found.try_emplace(cell.fault, finding).first->second;
-    worst = std::max(worst, finding);
-    if (finding != Finding::bad) continue;
+    Detection& worst = found.try_emplace(cell.fault, detection).first->second;
+    worst = std::max(worst, detection);
+    if (detection != Detection::bad) continue;
     bad += fmt::format("MISSED: {} in {} ({}, {}): {} {}\n", core::to_text(cell.fault), cell.id,
                        cell.type, cell.transport, core::to_text(cell.outcome), cell.reason);
   }
   // By the workload where the fault applies to none of its cases.
   std::map<std::string, std::map<Fault, std::set<std::string>>> unsupported;
   for (Cell const& cell : cells) {
-    if (finding_of(cell) != Finding::unsupported) continue;
+    if (detection_of(cell) != Detection::unsupported) continue;
     bool const is_whole =
-        matrix[{cell.workload, cell.transport}][cell.fault] == Finding::unsupported;
+        matrix[{cell.workload, cell.transport}][cell.fault] == Detection::unsupported;
     unsupported[cell.reason][cell.fault].insert(is_whole ? cell.workload : cell.id);
   }
   report::Document page;
@@ -237,7 +238,7 @@ std::vector<Cell> inject_all(comm::World& world, run::Plan const& plan,
 
 /// Starts MPI and injects every fault into every workload over every transport that exists here.
 /// Exit::wrong_result where one is not found, or a run without a fault fails.
-core::Exit selftest(Arguments const& arguments, int& argc, char**& argv) {
+core::Exit selftest(SelftestArguments const& arguments, int& argc, char**& argv) {
   comm::World world{argc, argv};
   world.require_launcher();
   bool const first = world.rank() == 0;
@@ -252,8 +253,8 @@ core::Exit selftest(Arguments const& arguments, int& argc, char**& argv) {
   std::vector<Fault> const faults = all_faults();
   std::vector<Cell> const cells = inject_all(world, plan, faults);
   bool const interrupted = world.interrupted();
-  auto const count = [&](Finding finding) {
-    return std::ranges::count(cells, finding, finding_of);
+  auto const count = [&](Detection detection) {
+    return std::ranges::count(cells, detection, detection_of);
   };
   std::vector<std::string_view> nowhere, not_tried;
   for (Fault const fault : faults) {
@@ -262,11 +263,11 @@ core::Exit selftest(Arguments const& arguments, int& argc, char**& argv) {
       continue;
     }
     bool const is_found = std::ranges::any_of(cells, [fault](Cell const& cell) {
-      return cell.fault == fault && finding_of(cell) == Finding::good;
+      return cell.fault == fault && detection_of(cell) == Detection::good;
     });
     if (!is_found) nowhere.push_back(core::to_text(fault));
   }
-  bool const passed = count(Finding::bad) == 0 && nowhere.empty() && !interrupted;
+  bool const passed = count(Detection::bad) == 0 && nowhere.empty() && !interrupted;
   if (first && arguments.json) {
     core::print("{}\n", json_of(cells, not_tried, passed).dump(2));
   }
@@ -280,7 +281,7 @@ core::Exit selftest(Arguments const& arguments, int& argc, char**& argv) {
                   fmt::join(not_tried, " "));
     }
     core::print("\nSELFTEST {} good={} missed={} unsupported={}\n", passed ? "PASS" : "FAIL",
-                count(Finding::good), count(Finding::bad), count(Finding::unsupported));
+                count(Detection::good), count(Detection::bad), count(Detection::unsupported));
   }
   world.group().barrier();
   return interrupted ? core::Exit::interrupted
@@ -291,7 +292,7 @@ core::Exit selftest(Arguments const& arguments, int& argc, char**& argv) {
 }  // namespace
 
 void add_selftest(CLI::App& app, Action& action) {
-  auto const arguments = std::make_shared<Arguments>();
+  auto const arguments = std::make_shared<SelftestArguments>();
   CLI::App* const command =
       app.add_subcommand("selftest", "Inject every fault into every workload: each must be found");
   add_sets(*command, arguments->sets, "run.KEY=VALUE, as of `quadrille run`");

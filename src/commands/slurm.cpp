@@ -19,7 +19,7 @@
 namespace quadrille::commands {
 namespace {
 
-struct Arguments {
+struct SlurmArguments {
   int nodes = 1;
   int gpus_per_node = 0;
   int ranks_per_node = 0;  ///< 0: one per GPU
@@ -107,7 +107,7 @@ std::string problem_of(std::string_view option, std::string const& value) {
                      core::one_line(value));
 }
 
-std::string problem_of(Arguments const& wanted) {
+std::string problem_of(SlurmArguments const& wanted) {
   if (wanted.gpus_per_node == 0 && wanted.ranks_per_node == 0) {
     return "say how many ranks a node has: --gpus-per-node 4 for one on each GPU, or "
            "--ranks-per-node";
@@ -120,7 +120,7 @@ std::string problem_of(Arguments const& wanted) {
         "run.allow_shared_gpu=true",
         wanted.ranks_per_node, wanted.gpus_per_node);
   }
-  if (wanted.container.empty() && wanted.runtime != Arguments{}.runtime) {
+  if (wanted.container.empty() && wanted.runtime != SlurmArguments{}.runtime) {
     return "--container-runtime: name the image, too, by --container";
   }
   for (auto const& [option, value] :
@@ -155,7 +155,7 @@ std::string plural(int count, std::string_view noun) {
   return fmt::format("{} {}{}", count, noun, count == 1 ? "" : "s");
 }
 
-void add_options(Script& script, Arguments const& wanted, int ranks, std::int64_t seconds) {
+void add_options(Script& script, SlurmArguments const& wanted, int ranks, std::int64_t seconds) {
   script.option("job-name", wanted.name);
   script.remark("The job's name and number.");
   script.option("output", "%x-%j.out");
@@ -182,7 +182,7 @@ void add_options(Script& script, Arguments const& wanted, int ranks, std::int64_
   script.option("signal", fmt::format("USR1@{}", warning));
 }
 
-void add_environment(Script& script, Arguments const& wanted, int ranks) {
+void add_environment(Script& script, SlurmArguments const& wanted, int ranks) {
   if (!wanted.modules.empty()) {
     script.line();
     script.remark("What the program was built with.");
@@ -207,7 +207,7 @@ void add_environment(Script& script, Arguments const& wanted, int ranks) {
   }
 }
 
-void add_launch(Script& script, Arguments const& wanted) {
+void add_launch(Script& script, SlurmArguments const& wanted) {
   bool const is_contained = !wanted.container.empty();
   bool const is_pyxis = is_contained && wanted.runtime == "pyxis";
   bool const has_gpus = wanted.gpus_per_node > 0;
@@ -248,7 +248,7 @@ void add_launch(Script& script, Arguments const& wanted) {
 }
 
 /// Prints a job script for Slurm.
-core::Exit slurm(Arguments const& arguments) {
+core::Exit slurm(SlurmArguments const& arguments) {
   core::Parsed<std::int64_t> const seconds = job_seconds(arguments.time);
   std::string const why = seconds ? problem_of(arguments) : seconds.why();
   if (!why.empty()) {
@@ -274,7 +274,7 @@ core::Exit slurm(Arguments const& arguments) {
 }  // namespace
 
 void add_slurm(CLI::App& app, Action& action) {
-  auto const arguments = std::make_shared<Arguments>();
+  auto const arguments = std::make_shared<SlurmArguments>();
   CLI::App* const command =
       app.add_subcommand("slurm", "Print a job script for Slurm that runs an input");
   CLI::Range const count{1, 100'000};

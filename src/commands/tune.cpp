@@ -41,7 +41,7 @@ using Json = nlohmann::ordered_json;
 using measure::Candidate;
 using run::refuse;
 
-struct Arguments {
+struct TuneArguments {
   std::string operation;          ///< a workload with tunable variants
   std::vector<std::string> sets;  ///< run.KEY=VALUE, or KEY=VALUE of the case
   std::string output;       ///< the table that takes what is found; "": that of the user's cache
@@ -210,8 +210,8 @@ void keep(std::string const& path, measure::TuningClass const& of,
   if (!why.empty()) core::fail(why);
 }
 
-core::Exit tune_case(comm::World& world, run::Planned const& planned, Arguments const& arguments,
-                     std::string const& path) {
+core::Exit tune_case(comm::World& world, run::Planned const& planned,
+                     TuneArguments const& arguments, std::string const& path) {
   core::Case const& spec = planned.spec;
   measure::WorkloadEntry const& entry = *planned.entry;
   measure::Workload const& workload = *planned.selected.workload;
@@ -292,7 +292,7 @@ core::Exit tune_case(comm::World& world, run::Planned const& planned, Arguments 
 
 /// Finds the fastest configurations of an operation's variants for the device of one rank, and keeps
 /// them for runs.
-core::Exit tune(Arguments const& arguments, int& argc, char**& argv) {
+core::Exit tune(TuneArguments const& arguments, int& argc, char**& argv) {
   comm::World world{argc, argv};
   world.require_launcher();
   if (world.size() > 1) {
@@ -340,7 +340,7 @@ core::Exit tune(Arguments const& arguments, int& argc, char**& argv) {
 }  // namespace
 
 void add_tune(CLI::App& app, Action& action) {
-  auto const arguments = std::make_shared<Arguments>();
+  auto const arguments = std::make_shared<TuneArguments>();
   CLI::App* const command = app.add_subcommand(
       "tune", "Find and keep the fastest configurations of an operation on this device");
   command
