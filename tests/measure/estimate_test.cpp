@@ -97,6 +97,16 @@ TEST(AssumedRates, AreOfThisCaseAndNeverZero) {
       EXPECT_TRUE(std::isfinite(rate) && rate > 0);
     }
   }
+  // Hosts multiply what has 16 bits as f32.
+  facts.peaks = {.clocks_of_all_units = 1e10, .fused_bits = 512};
+  spec.type = core::DataType::f32;
+  double const f32_flop = assumed_rates(spec, facts, device::Kind::host, 2).flop;
+  for (core::DataType const type : {core::DataType::f16, core::DataType::bf16}) {
+    spec.type = type;
+    EXPECT_EQ(assumed_rates(spec, facts, device::Kind::host, 2).flop, f32_flop);
+  }
+  spec.type = core::DataType::f64;
+  EXPECT_EQ(assumed_rates(spec, facts, device::Kind::host, 2).flop, f32_flop / 2);
   spec.throttle = 5e5;
   EXPECT_EQ(assumed_rates(spec, facts, device::Kind::host, 2).network, 5e5);
 }

@@ -46,7 +46,7 @@ AREAS = {
     "runner": (
         [("src/measure/*.cpp", ANY), ("src/run/*.cpp", ANY)],
         ["^(measure|run)/", "^(io|report)/", r"^workloads/(batch|reproducible|sabotage$)",
-         *PROGRAM]),
+         *PROGRAM, "^commands/report"]),
     "checks": (
         [("src/measure/digest.cpp", ANY), ("src/measure/fault.cpp", ANY), ("src/core/stats.cpp", ANY),
          ("src/workloads/checks/*.cpp", ANY), ("src/workloads/data.cpp", ANY),

@@ -6,6 +6,7 @@ tuned_test.py BINARY LAUNCHER...
 """
 import os
 import pathlib
+import re
 import sys
 
 sys.path.insert(0, str(pathlib.Path(__file__).resolve().parent.parent / "support"))
@@ -44,7 +45,8 @@ def main():
     found = table.read_text()
     check('problem = "100 ' in found and f'variant = "{untuned["variant"]}"' in found,
           f"the search must be kept, not {found}")
-    table.write_text(found.replace(f'"{untuned["variant"]}"', f'"{other}"'))
+    # Of two entries, as a table put together by hand may have, the faster one counts.
+    table.write_text(found.replace(f'"{untuned["variant"]}"', f'"{other}"') + re.sub("rate = .*", "rate = 1", found))
     again = measured()
     check(again["variant"] == other and "found by an earlier run" in again["implementation"],
           f"best must be what was kept, not {again['implementation']}")
