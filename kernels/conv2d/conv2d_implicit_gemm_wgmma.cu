@@ -137,7 +137,7 @@ struct Columns {
   Divisor by_image, by_out_w;  ///< of a position: outputs of an image, then of a line
 
   template <class Tile>
-  __device__ int stages() const {
+  __device__ int k_tiles() const {
     return r * s * divide_up(channels, Tile::kStageK);
   }
   /// The product, for what gemm knows of it.
@@ -146,35 +146,22 @@ struct Columns {
   }
 };
 
-/// The stages of a tile in the order of the ring.
+/// The tap and channels of a stage, in the order in which filters have them: channels, columns, rows.
 template <class Tile, class T>
-__device__ void fill(gemm::WgmmaRing<Tile>& ring, ptx::TensorMap const& x, ptx::TensorMap const& w,
-                     Columns<T> const& p, gemm::BlockCorner corner) {
-  int const image = p.by_image.quotient(corner.row);
-  int const in_image = p.by_image.remainder(corner.row, image);
-  int const row = p.by_out_w.quotient(in_image);
-  int const col = p.by_out_w.remainder(in_image, row);
-  int const top = row * p.stride - p.padding, left = col * p.stride - p.padding;
-  int const rank = ring.cluster_rank();
-  int i = 0, j = 0, channel = 0;  // of the stage
-  int filter_begin = 0;           // of the tap
-  ring.fill(p.template stages<Tile>(), [&](unsigned char* stage, ptx::MBarrier* full, int) {
-    ptx::tensor_load_pixels(
-        stage, x, {image, top, left, channel},
-        {static_cast<std::uint16_t>(i * p.dilation), static_cast<std::uint16_t>(j * p.dilation)},
-        full);
-    // Behind the last channels of a tap are those of the next: with pixels' channels that are zero.
-    Tile::B::load(stage + Tile::A::kBytes, w, ptx::Major::k, corner.col, filter_begin + channel,
-                  full, rank);
+struct StageTap {
+  int row = 0, col = 0, channel = 0;
+  int filter_begin = 0;  ///< of the tap, in a filter
+
+  __device__ __forceinline__ void advance(Columns<T> const& p) {
     channel += Tile::kStageK;
     if (channel < p.channels) return;
     channel = 0;
     filter_begin += p.channels;
-    if (++j < p.s) return;
-    j = 0;
-    ++i;
-  });
-}
+    if (++col < p.s) return;
+    col = 0;
+    ++row;
+  }
+};
 
 template <class Tile>
 __global__ void __launch_bounds__(Tile::kThreads, 1)
@@ -191,25 +178,56 @@ __global__ void __launch_bounds__(Tile::kThreads, 1)
   int const tiles = Tiles::count(product);
   int const first = static_cast<int>(blockIdx.x) / kConfig.cluster;
   int const step = static_cast<int>(gridDim.x) / kConfig.cluster;
+  int const k_tiles = p.template k_tiles<Tile>();  // of a tile of C
+  typename gemm::WgmmaRing<Tile>::State state;     // goes on from tile to tile
   ptx::griddepcontrol_launch_dependents();
   ptx::griddepcontrol_wait();  // nothing has been read or written before
   if (threadIdx.x >= Tile::kConsumerThreads) {
     ptx::setmaxnreg_dec<40>();
     if (threadIdx.x == Tile::kConsumerThreads) {
+      int const rank = ring.rank();
 #pragma unroll 1
       for (int tile = first; tile < tiles; tile += step) {
-        fill(ring, x, w, p, Tiles::corner(product, tile));
+        auto const corner = Tiles::corner(product, tile);
+        int const image = p.by_image.quotient(corner.row);
+        int const in_image = p.by_image.remainder(corner.row, image);
+        int const row = p.by_out_w.quotient(in_image);
+        int const col = p.by_out_w.remainder(in_image, row);
+        int const top = row * p.stride - p.padding, left = col * p.stride - p.padding;
+        StageTap<Tile, typename Tile::Type> tap;
+#pragma unroll 1
+        for (int t = 0; t < k_tiles; ++t, state.advance()) {
+          auto const stage = ring.producer_acquire(state);
+          ptx::tensor_load_pixels(stage.a, x, {image, top, left, tap.channel},
+                                  {static_cast<std::uint16_t>(tap.row * p.dilation),
+                                   static_cast<std::uint16_t>(tap.col * p.dilation)},
+                                  stage.full);
+          // Behind the last channels of a tap are those of the next: with pixels' channels that are zero.
+          Tile::B::load(stage.b, w, ptx::Major::k, corner.col, tap.filter_begin + tap.channel,
+                        stage.full, rank);
+          tap.advance(p);
+        }
       }
-      ring.drain();
+      ring.producer_tail(state);
     }
   } else {
     ptx::setmaxnreg_inc<232>();
     constexpr gemm::Majors kMajors{ptx::Major::k, ptx::Major::k};
     gemm::WgmmaWarpgroup<Tile> warpgroup{shared, kMajors};
-    int const stages = p.template stages<Tile>();
 #pragma unroll 1
     for (int tile = first; tile < tiles; tile += step) {
-      ring.multiply(warpgroup, kMajors, stages);
+      if (k_tiles == 0) warpgroup.clear();
+      int before = 0;  // the stage whose products were started last
+#pragma unroll 1
+      for (int t = 0; t < k_tiles; ++t, state.advance()) {
+        ring.consumer_wait(state);
+        warpgroup.template multiply<ptx::Major::k, ptx::Major::k>(state.stage, t > 0);
+        ptx::wgmma_wait<1>();  // those of the k-tile before are complete
+        if (t > 0) ring.consumer_release(before);
+        before = state.stage;
+      }
+      warpgroup.finish();
+      if (k_tiles > 0) ring.consumer_release(before);
       warpgroup.write(product, Tiles::corner(product, tile), shared, is_y_copied ? &y : nullptr);
     }
     if (threadIdx.x % 32 == 0) ptx::bulk_wait_read<0>();

@@ -186,49 +186,16 @@ __device__ __forceinline__ void multiply_stage(float const* from_a, float const*
   }
 }
 
-/// The stages of a block from the first to the last of its runs.
-template <class Tile, class Loader>
-class Ring {
- public:
-  /// Starts the first copies. Slice: which part of the k-iterations of a stage this warp has.
-  __device__ Ring(float* shared, Loader& loader, Position const& position, int slice = 0)
-      : shared_{shared},
-        loader_{loader},
-        a_{shared + slice * Tile::kWarpBK * Tile::kPitchA + position.row},
-        b_{shared + Tile::kStageA + slice * Tile::kWarpBK * Tile::kPitchB + position.col} {
-#pragma unroll 1
-    for (int t = 0; t < Tile::kStages - 1; ++t) {
-      loader.copy(shared + t * Tile::kStage);
-      ptx::cp_async_commit();  // also an empty one, so that a wait counts stages
-      loader.advance();
-    }
-    ptx::cp_async_wait<Tile::kStages - 2>();
-    __syncthreads();  // the copies of all threads have arrived
-  }
+/// Where the ring is, as offsets in shared memory.
+template <class Tile>
+struct RingState {
+  int reading = 0;                                   ///< the stage that is multiplied
+  int writing = (Tile::kStages - 1) * Tile::kStage;  ///< and the one that is filled
 
-  /// The next `count` stages.
-  __device__ __forceinline__ void multiply(int count, float (&accumulators)[kRows][kCols]) {
-    Values values[2] = {};
-#pragma unroll 1
-    for (int t = 0; t < count; ++t) {
-      loader_.copy(shared_ + write_at_);
-      ptx::cp_async_commit();
-      multiply_stage<Tile>(a_ + read_at_, b_ + read_at_, values, accumulators);
-      loader_.advance();
-      write_at_ = read_at_;
-      read_at_ = read_at_ == (Tile::kStages - 1) * Tile::kStage ? 0 : read_at_ + Tile::kStage;
-      ptx::cp_async_wait<Tile::kStages - 2>();
-      __syncthreads();  // the next stage is complete, and all have read this one
-    }
-    add_products(accumulators, values[1]);
+  __device__ __forceinline__ void advance() {
+    writing = reading;
+    reading = reading == (Tile::kStages - 1) * Tile::kStage ? 0 : reading + Tile::kStage;
   }
-
- private:
-  float* shared_;
-  Loader& loader_;
-  float const *a_, *b_;
-  int read_at_ = 0;                                    ///< offset of the stage that is multiplied
-  int write_at_ = (Tile::kStages - 1) * Tile::kStage;  ///< and of the one that is filled
 };
 
 #endif  // QUAD_KERNELS

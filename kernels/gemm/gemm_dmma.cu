@@ -421,17 +421,25 @@ class WarpProduct {
   double accumulators_[kGroupsN][kGroupsM][2][4];
 };
 
-/// One thread.
+/// Starts the copies of all stages, each as soon as it is empty; one thread.
 template <bool kAlongA, bool kAlongB, class Form>
 __device__ void produce(ptx::TensorMap const& a, ptx::TensorMap const& b, Runs<Form> runs,
                         double* stages, Barriers<Form>& barriers) {
-  simt_tiles::fill_stages(barriers, runs, Form::kStage * sizeof(double),
-                          [&](int number, Corner corner, int t, ptx::MBarrier* full) {
-                            double* const stage = stages + number * Form::kStage;
-                            OperandStage<kAlongA, kBM>::load(stage, a, corner.row, t * kBK, full);
-                            OperandStage<kAlongB, Form::kBN>::load(stage + kBM * kBK, b, corner.col,
-                                                                   t * kBK, full);
-                          });
+  PipelineState<Form::kStages> state;
+  simt_tiles::Run run;
+#pragma unroll 1
+  while (runs.next(run)) {
+    Corner const corner = runs.corner(run.tile);
+#pragma unroll 1
+    for (int t = run.first; t < run.first + run.count; ++t, state.advance()) {
+      ptx::MBarrier* const full = &barriers.full[state.stage];
+      ptx::mbarrier_wait(&barriers.empty[state.stage], state.parity ^ 1U);  // all have read it
+      ptx::mbarrier_arrive_expect_tx(full, Form::kStage * sizeof(double));
+      double* const stage = stages + state.stage * Form::kStage;
+      OperandStage<kAlongA, kBM>::load(stage, a, corner.row, t * kBK, full);
+      OperandStage<kAlongB, Form::kBN>::load(stage + kBM * kBK, b, corner.col, t * kBK, full);
+    }
+  }
 }
 
 /// The stages as a warp goes through them. Its barriers are addresses that are ready when the warp

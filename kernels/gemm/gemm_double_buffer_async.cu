@@ -47,10 +47,13 @@ __global__ void __launch_bounds__(kThreads) gemm_double_buffer_async_kernel(Oper
   int const col = static_cast<int>(blockIdx.x) * kBN;
   Position const position;
   float accumulators[kRows][kCols] = {};
+  // changed: copies are started and fill the first pair, without registers
   if (p.k > 0) copy(p, tiles[0], row, col, 0);
   for (int first = 0, buffer = 0; first < p.k; first += kBK, buffer = 1 - buffer) {
+    // changed: a pair was copied while the one before was multiplied
     ptx::cp_async_wait<0>();
     __syncthreads();  // this pair is complete, and all have read the other one
+    // changed: the next pair is on its way before this one is read
     if (first + kBK < p.k) copy(p, tiles[1 - buffer], row, col, first + kBK);
     multiply(tiles[buffer], position, accumulators);
   }

@@ -24,15 +24,18 @@ namespace {
 using namespace warp_tiles;
 
 __global__ void __launch_bounds__(kThreads) gemm_double_buffer_pingpong_kernel(Operands<float> p) {
+  // changed: two pairs of tiles
   QUAD_SHARED(Tiles, tiles, [2]);
   int const thread = static_cast<int>(threadIdx.x);
   int const row = static_cast<int>(blockIdx.y) * kBM;
   int const col = static_cast<int>(blockIdx.x) * kBN;
   Position const position;
   float accumulators[kRows][kCols] = {};
+  // changed: they take turns
   for (int first = 0, buffer = 0; first < p.k; first += kBK, buffer = 1 - buffer) {
     Words<> words;
     words.load(p, row, col, first, thread);
+    // changed: nobody reads this pair: one barrier is enough for both
     words.store(tiles[buffer], thread);
     __syncthreads();  // this pair is complete, and all have read the other one
     multiply(tiles[buffer], position, accumulators);

@@ -11,6 +11,11 @@
 ///              which transposes it; four words of padding behind its columns avoid bank conflicts.
 ///              One barrier in 32 k-iterations; the values of a k-iteration are read while the one
 ///              before is multiplied, across stages too
+///
+///   k-tile         0    1    2    3    4    5
+///   copied to      s0   s1   s2   s3   s0   s1     by cp.async, a group each
+///   multiplied     -----------s0---s1---s2---s3    while those three k-tiles on are copied
+///
 /// Before       thread_tile_8x16
 /// Shapes       row-major, any extents; outside the matrices, tiles are zero
 /// Work         2 m n k flop; traffic m n k (4 / 128 + 4 / 256) bytes
@@ -47,11 +52,33 @@ class OneTile {
 __global__ void __launch_bounds__(kThreads, 1) gemm_multistage_kernel(Operands<float> p) {
   QUAD_DYNAMIC_SHARED(float, shared);
   Position const position{static_cast<int>(threadIdx.x) / 32, Large::kWarpsN};
-  OneTile const tile{divide_up(p.k, Large::kBK)};
+  int const stages = divide_up(p.k, Large::kBK);
+  OneTile const tile{stages};
   Loader<Large, true, OneTile> loader{p, tile};
-  Ring<Large, decltype(loader)> ring{shared, loader, position};
+  float const* const from_a = shared + position.row;
+  float const* const from_b = shared + Large::kStageA + position.col;
+  RingState<Large> ring;
+#pragma unroll 1
+  for (int t = 0; t < Large::kStages - 1; ++t) {
+    loader.copy(shared + t * Large::kStage);
+    ptx::cp_async_commit();  // also an empty group, so that a wait counts stages
+    loader.advance();
+  }
+  ptx::cp_async_wait<Large::kStages - 2>();
+  __syncthreads();  // the copies of all threads to the first stage have arrived
   float accumulators[kRows][kCols] = {};
-  ring.multiply(divide_up(p.k, Large::kBK), accumulators);
+  Values values[2] = {};
+#pragma unroll 1
+  for (int t = 0; t < stages; ++t) {
+    loader.copy(shared + ring.writing);
+    ptx::cp_async_commit();
+    multiply_stage<Large>(from_a + ring.reading, from_b + ring.reading, values, accumulators);
+    loader.advance();
+    ring.advance();
+    ptx::cp_async_wait<Large::kStages - 2>();
+    __syncthreads();  // the next stage is complete, and all have read this one
+  }
+  add_products(accumulators, values[1]);
   Corner const corner = tile.corner(0);
   write<true>(p, corner.row + position.row, corner.col + position.col, accumulators);
 }

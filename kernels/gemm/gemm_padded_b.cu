@@ -28,6 +28,7 @@ inline constexpr int kPadding = 5;
 
 __global__ void __launch_bounds__(kThreads, 2) gemm_padded_b_kernel(Operands<float> p) {
   QUAD_SHARED(float, tile_a, [kBK][kBM]);  // transposed
+  // changed: rows begin in different banks
   QUAD_SHARED(float, tile_b, [kBK][kBN + kPadding]);
   int const thread = static_cast<int>(threadIdx.x);
   int const row = static_cast<int>(blockIdx.y) * kBM;
@@ -48,6 +49,7 @@ __global__ void __launch_bounds__(kThreads, 2) gemm_padded_b_kernel(Operands<flo
     tile_a[q_a + 1][i] = a4.y;
     tile_a[q_a + 2][i] = a4.z;
     tile_a[q_a + 3][i] = a4.w;
+    // changed: rows are not aligned to 16 bytes any more
     tile_b[q_b][j] = b4.x;
     tile_b[q_b][j + 1] = b4.y;
     tile_b[q_b][j + 2] = b4.z;

@@ -54,14 +54,37 @@ class WholeTiles {
 __global__ void __launch_bounds__(kThreads, 1) gemm_persistent_kernel(Operands<float> p) {
   QUAD_DYNAMIC_SHARED(float, shared);
   Position const position{static_cast<int>(threadIdx.x) / 32, Large::kWarpsN};
+  // changed: copies go on with the next tile of this block
   WholeTiles tiles{p};
   Loader<Large, true, WholeTiles> loader{p, tiles};
-  Ring<Large, decltype(loader)> ring{shared, loader, position};
+  float const* const from_a = shared + position.row;
+  float const* const from_b = shared + Large::kStageA + position.col;
+  RingState<Large> ring;
+#pragma unroll 1
+  for (int t = 0; t < Large::kStages - 1; ++t) {
+    loader.copy(shared + t * Large::kStage);
+    ptx::cp_async_commit();  // also an empty group, so that a wait counts stages
+    loader.advance();
+  }
+  ptx::cp_async_wait<Large::kStages - 2>();
+  __syncthreads();  // the copies of all threads to the first stage have arrived
   Run run;
+  // changed: the same loop, once for each tile
 #pragma unroll 1
   while (tiles.next(run)) {
     float accumulators[kRows][kCols] = {};
-    ring.multiply(run.count, accumulators);
+    Values values[2] = {};
+#pragma unroll 1
+    for (int t = 0; t < run.count; ++t) {
+      loader.copy(shared + ring.writing);
+      ptx::cp_async_commit();
+      multiply_stage<Large>(from_a + ring.reading, from_b + ring.reading, values, accumulators);
+      loader.advance();
+      ring.advance();
+      ptx::cp_async_wait<Large::kStages - 2>();
+      __syncthreads();  // the next stage is complete, and all have read this one
+    }
+    add_products(accumulators, values[1]);
     Corner const corner = tiles.corner(run.tile);
     write<true>(p, corner.row + position.row, corner.col + position.col, accumulators);
   }

@@ -88,13 +88,36 @@ __global__ void __launch_bounds__(kThreads, 1)
   int const block = number_of_block(plan);
   SplitRuns<Tile> runs{plan, block};
   Loader<Tile, kVectors, SplitRuns<Tile>> loader{p, runs};
-  Ring<Tile, decltype(loader)> ring{shared, loader, position, slice};
+  // The k-iterations of a stage that this warp has.
+  float const* const from_a = shared + slice * Tile::kWarpBK * Tile::kPitchA + position.row;
+  float const* const from_b =
+      shared + Tile::kStageA + slice * Tile::kWarpBK * Tile::kPitchB + position.col;
+  RingState<Tile> ring;
+#pragma unroll 1
+  for (int t = 0; t < Tile::kStages - 1; ++t) {
+    loader.copy(shared + t * Tile::kStage);
+    ptx::cp_async_commit();  // also an empty group, so that a wait counts stages
+    loader.advance();
+  }
+  ptx::cp_async_wait<Tile::kStages - 2>();
+  __syncthreads();  // the copies of all threads to the first stage have arrived
 
   Run run;
 #pragma unroll 1
   while (runs.next(run)) {
     float accumulators[kRows][kCols] = {};
-    ring.multiply(run.count, accumulators);
+    Values values[2] = {};
+#pragma unroll 1
+    for (int t = 0; t < run.count; ++t) {
+      loader.copy(shared + ring.writing);
+      ptx::cp_async_commit();
+      multiply_stage<Tile>(from_a + ring.reading, from_b + ring.reading, values, accumulators);
+      loader.advance();
+      ring.advance();
+      ptx::cp_async_wait<Tile::kStages - 2>();
+      __syncthreads();  // the next stage is complete, and all have read this one
+    }
+    add_products(accumulators, values[1]);
 
     if constexpr (Tile::kSlices > 1) {
       // Slices are added in shared memory; blocks of slices have one run, so the stages are free.

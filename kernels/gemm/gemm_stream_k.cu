@@ -33,19 +33,44 @@ using namespace simt_tiles;
 __global__ void __launch_bounds__(kThreads, 1) gemm_stream_k_kernel(Operands<float> p, Plan plan) {
   QUAD_DYNAMIC_SHARED(float, shared);
   Position const position{static_cast<int>(threadIdx.x) / 32, Large::kWarpsN};
+  // changed: by a ticket, so that a block waits for others that have started
   int const block = number_of_block(plan);
+  // changed: parts of tiles, of as many stages for each block
   SplitRuns<Large> runs{plan, block};
   Loader<Large, true, SplitRuns<Large>> loader{p, runs};
-  Ring<Large, decltype(loader)> ring{shared, loader, position};
+  float const* const from_a = shared + position.row;
+  float const* const from_b = shared + Large::kStageA + position.col;
+  RingState<Large> ring;
+#pragma unroll 1
+  for (int t = 0; t < Large::kStages - 1; ++t) {
+    loader.copy(shared + t * Large::kStage);
+    ptx::cp_async_commit();  // also an empty group, so that a wait counts stages
+    loader.advance();
+  }
+  ptx::cp_async_wait<Large::kStages - 2>();
+  __syncthreads();  // the copies of all threads to the first stage have arrived
   Run run;
 #pragma unroll 1
   while (runs.next(run)) {
     float accumulators[kRows][kCols] = {};
-    ring.multiply(run.count, accumulators);
+    Values values[2] = {};
+#pragma unroll 1
+    for (int t = 0; t < run.count; ++t) {
+      loader.copy(shared + ring.writing);
+      ptx::cp_async_commit();
+      multiply_stage<Large>(from_a + ring.reading, from_b + ring.reading, values, accumulators);
+      loader.advance();
+      ring.advance();
+      ptx::cp_async_wait<Large::kStages - 2>();
+      __syncthreads();  // the next stage is complete, and all have read this one
+    }
+    add_products(accumulators, values[1]);
+    // changed: another block has the end of the tile
     if (run.first + run.count < plan.stages) {
       store_partials(plan, block, accumulators);
       continue;
     }
+    // changed: others had the beginning
     if (run.first > 0) fix_up(plan, block, run.tile, accumulators);
     Corner const corner = runs.corner(run.tile);
     write<true>(p, corner.row + position.row, corner.col + position.col, accumulators);

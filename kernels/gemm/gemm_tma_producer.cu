@@ -44,16 +44,25 @@ constexpr std::size_t kSharedBytes = kStages * (kStage * sizeof(float) + 2 * siz
 
 #ifdef QUAD_KERNELS
 
-/// One thread.
+/// Starts the copies of all stages, each as soon as it is empty; one thread.
 __device__ void produce(ptx::TensorMap const& a, ptx::TensorMap const& b, SplitRuns<Large> runs,
                         float* stages, StageBarriers<kStages>& barriers) {
-  fill_stages(barriers, runs, kStage * sizeof(float),
-              [&](int number, Corner corner, int t, ptx::MBarrier* full) {
-                float* const stage = stages + number * kStage;
-                ptx::tensor_load(stage, a, corner.row, t * kBK, full);
-                ptx::tensor_load(stage + kBox, b, t * kBK, corner.col, full);
-                ptx::tensor_load(stage + 2 * kBox, b, t * kBK, corner.col + kSide, full);
-              });
+  PipelineState<kStages> state;
+  Run run;
+#pragma unroll 1
+  while (runs.next(run)) {
+    Corner const corner = runs.corner(run.tile);
+#pragma unroll 1
+    for (int t = run.first; t < run.first + run.count; ++t, state.advance()) {
+      ptx::MBarrier* const full = &barriers.full[state.stage];
+      ptx::mbarrier_wait(&barriers.empty[state.stage], state.parity ^ 1U);  // all have read it
+      ptx::mbarrier_arrive_expect_tx(full, kStage * sizeof(float));
+      float* const stage = stages + state.stage * kStage;
+      ptx::tensor_load(stage, a, corner.row, t * kBK, full);
+      ptx::tensor_load(stage + kBox, b, t * kBK, corner.col, full);
+      ptx::tensor_load(stage + 2 * kBox, b, t * kBK, corner.col + kSide, full);
+    }
+  }
 }
 
 /// What a thread reads of A for four k-iterations: its rows are 8 apart. One of B for each.

@@ -31,6 +31,7 @@ inline constexpr int kRowsB = kThreads / kBN;
 #ifdef QUAD_KERNELS
 
 __global__ void __launch_bounds__(kThreads, 2) gemm_transposed_a_kernel(Operands<float> p) {
+  // changed: a tile of A has k in rows
   QUAD_SHARED(float, tile_a, [kBK][kBM]);  // transposed
   QUAD_SHARED(float, tile_b, [kBK][kBN]);
   int const thread = static_cast<int>(threadIdx.x);
@@ -48,6 +49,7 @@ __global__ void __launch_bounds__(kThreads, 2) gemm_transposed_a_kernel(Operands
 #pragma unroll
     for (int r = 0; r < kBM; r += kRowsA) {
       bool const inside = row + i + r < p.m && first + q_a < p.k;
+      // changed: stored transposed
       tile_a[q_a][i + r] = inside ? a[r * p.lda] : 0.0F;
     }
 #pragma unroll
@@ -61,6 +63,7 @@ __global__ void __launch_bounds__(kThreads, 2) gemm_transposed_a_kernel(Operands
 #pragma unroll
     for (int q = 0; q < kBK; ++q) {
       float from_a[kRows], from_b[kCols];
+      // changed: neighbours in shared memory
 #pragma unroll
       for (int r = 0; r < kRows; ++r) from_a[r] = tile_a[q][my_row + r];
 #pragma unroll

@@ -40,6 +40,7 @@ __global__ void __launch_bounds__(kThreads, 2) gemm_vectorized_scalar_kernel(Ope
   float const* b = p.b + q_b * p.ldb + col + j;
   float accumulators[kRows][kCols] = {};
   for (int first = 0; first < p.k; first += kBK) {
+    // changed: the same four words one at a time
 #pragma unroll
     for (int e = 0; e < 4; ++e) {
       tile_a[q_a + e][i] = row + i < p.m && first + q_a + e < p.k ? a[e] : 0.0F;
@@ -65,6 +66,7 @@ __global__ void __launch_bounds__(kThreads, 2) gemm_vectorized_scalar_kernel(Ope
   }
 #pragma unroll
   for (int r = 0; r < kRows; ++r) {
+    // changed: C, too
 #pragma unroll
     for (int c = 0; c < kCols; ++c) {
       int const c_row = row + my_row + r;

@@ -474,12 +474,18 @@ __device__ __forceinline__ void with_majors(Majors majors, Loop const& loop) {
   }
 }
 
-/// The ring of stages, as the thread that copies or a warpgroup that multiplies walks through it.
+/// The ring of stages in shared memory and their barriers. Producer and consumers walk through it with a
+/// PipelineState each:
+///
+///   producer    acquire (waits on `empty`)  copies, which arrive at `full`
+///   consumer    wait (on `full`)            products   release (arrives at `empty`)
 template <class Tile>
 class WgmmaRing {
   static constexpr WgmmaConfig kConfig = Tile::kConfig;
 
  public:
+  using State = PipelineState<kConfig.stages>;
+
   /// By all threads; then the barriers are ready, those of the other blocks of the cluster too.
   __device__ WgmmaRing(unsigned char* shared, ptx::TensorMap const& a, ptx::TensorMap const& b)
       : shared_{shared},
@@ -498,71 +504,38 @@ class WgmmaRing {
     }
   }
 
-  /// Calls copy(memory of the stage, its barrier, t) for all stages t of a tile, each as soon as it is
-  /// free, to start copies of kStageBytes; by one thread.
-  template <class Copy>
-  __device__ __forceinline__ void fill(int stages, Copy const& copy) {
+  /// Where copies of a stage go, and the barrier at which they arrive.
+  struct Stage {
+    unsigned char *a, *b;
+    ptx::MBarrier* full;
+  };
+  /// Waits until what was in the stage has been multiplied by all; then kStageBytes must be copied to it.
+  __device__ __forceinline__ Stage producer_acquire(State const& state) {
+    ptx::MBarrier* const full = &barriers_.full[state.stage];
+    wait_until_empty(state);
+    ptx::mbarrier_arrive_expect_tx(full, Tile::kStageBytes);
+    unsigned char* const stage = shared_ + state.stage * Tile::kStageBytes;
+    return {stage, stage + Tile::A::kBytes, full};
+  }
+  /// Waits until all stages are empty. Then the other blocks of the cluster neither copy to this one nor
+  /// arrive at its barriers any more, so that it may end.
+  __device__ void producer_tail(State& state) {
+    if constexpr (kConfig.cluster > 1) {
 #pragma unroll 1
-    for (int t = 0; t < stages; ++t, turn_.advance()) {
-      ptx::MBarrier* const full = &barriers_.full[turn_.stage];
-      wait_until_free();
-      ptx::mbarrier_arrive_expect_tx(full, Tile::kStageBytes);
-      copy(shared_ + turn_.stage * Tile::kStageBytes, full, t);
+      for (int i = 0; i < kConfig.stages; ++i, state.advance()) wait_until_empty(state);
     }
   }
-  /// Copies the stages of a tile, or some from `first` on.
-  __device__ void fill(ptx::TensorMap const& a, ptx::TensorMap const& b, Majors majors,
-                       BlockCorner corner, int stages, int first = 0) {
-    int const rank = cluster_rank();
-    fill(stages, [&](unsigned char* stage, ptx::MBarrier* full, int t) {
-      int const k = (first + t) * Tile::kStageK;
-      Tile::A::load(stage, a, majors.a, corner.row, k, full);
-      Tile::B::load(stage + Tile::A::kBytes, b, majors.b, corner.col, k, full, rank);
-    });
-  }
-  /// Of this block.
-  __device__ static int cluster_rank() {
+  /// Of this block in its cluster: the part of B that it copies.
+  __device__ static int rank() {
     return kConfig.cluster == 1 ? 0 : static_cast<int>(ptx::cluster_rank());
   }
 
-  /// Waits until all stages are free. Then the other blocks of the cluster neither copy to this one nor
-  /// arrive at its barriers any more, so that it may end; by the thread that copies.
-  __device__ void drain() {
-    if constexpr (kConfig.cluster > 1) {
-#pragma unroll 1
-      for (int i = 0; i < kConfig.stages; ++i, turn_.advance()) wait_until_free();
-    }
+  /// Waits until the stage is full.
+  __device__ __forceinline__ void consumer_wait(State const& state) {
+    ptx::mbarrier_wait(&barriers_.full[state.stage], state.parity);
   }
-
-  /// Multiplies all stages of a tile. A stage is free when its products are complete, which are
-  /// waited for when those of the next have been started.
-  __device__ __forceinline__ void multiply(WgmmaWarpgroup<Tile>& warpgroup, Majors majors,
-                                           int stages) {
-    if (stages == 0) warpgroup.clear();
-    with_majors<typename Tile::Type>(majors, [&]<ptx::Major kA, ptx::Major kB>() {
-#pragma unroll 1
-      for (int t = 0; t < stages; ++t) {
-        ptx::mbarrier_wait(&barriers_.full[turn_.stage], turn_.parity);
-        warpgroup.template multiply<kA, kB>(turn_.stage, t > 0);
-        ptx::wgmma_wait<1>();
-        if (t > 0) free(multiplied_);
-        multiplied_ = turn_.stage;
-        turn_.advance();
-      }
-      warpgroup.finish();
-    });
-    if (stages > 0) free(multiplied_);
-  }
-
-  /// Waits until the next stage is full; its number.
-  __device__ __forceinline__ int next() {
-    int const stage = turn_.stage;
-    ptx::mbarrier_wait(&barriers_.full[stage], turn_.parity);
-    turn_.advance();
-    return stage;
-  }
-  /// Frees a stage, by each warp, in all blocks that copy to this one.
-  __device__ __forceinline__ void free(int stage) {
+  /// Says that this warp reads a stage no more, in all blocks that copy to this one.
+  __device__ __forceinline__ void consumer_release(int stage) {
     if (threadIdx.x % 32 != 0) return;
     ptx::MBarrier* const empty = &barriers_.empty[stage];
     if constexpr (kConfig.cluster == 1) {
@@ -576,20 +549,17 @@ class WgmmaRing {
   }
 
  private:
-  /// Until what was in the stage has been multiplied by all.
-  __device__ void wait_until_free() {
-    ptx::MBarrier* const empty = &barriers_.empty[turn_.stage];
+  __device__ void wait_until_empty(State const& state) {
+    ptx::MBarrier* const empty = &barriers_.empty[state.stage];
     if constexpr (kConfig.cluster == 1) {
-      ptx::mbarrier_wait(empty, turn_.parity ^ 1U);
+      ptx::mbarrier_wait(empty, state.parity ^ 1U);
     } else {
-      ptx::mbarrier_wait_cluster_relaxed(empty, turn_.parity ^ 1U);
+      ptx::mbarrier_wait_cluster_relaxed(empty, state.parity ^ 1U);
     }
   }
 
   unsigned char* shared_;
   typename Tile::Barriers& barriers_;
-  PipelineState<kConfig.stages> turn_;
-  int multiplied_ = 0;  ///< the stage whose products were started last
 };
 
 /// How the tiles of C go over clusters: each has kConfig.cluster tiles below each other.

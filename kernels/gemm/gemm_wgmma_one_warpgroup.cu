@@ -40,7 +40,7 @@ __global__ void __launch_bounds__(Tile::kThreads, 2)
   }
   __syncthreads();  // the barriers are ready
   auto const corner = BlockCorner::of<Tile>(p);
-  int const stages = divide_up(p.k, Tile::kStageK);  // that are multiplied
+  int const k_tiles = divide_up(p.k, Tile::kStageK);
   auto const start_copies = [&](int stage, int t) {
     unsigned char* const to = shared + stage * Tile::kStageBytes;
     ptx::mbarrier_arrive_expect_tx(&full[stage], Tile::kStageBytes);
@@ -49,18 +49,18 @@ __global__ void __launch_bounds__(Tile::kThreads, 2)
   };
   if (threadIdx.x == 0) {
 #pragma unroll 1
-    for (int t = 0; t < min(stages, kConfig.stages); ++t) start_copies(t, t);
+    for (int t = 0; t < min(k_tiles, kConfig.stages); ++t) start_copies(t, t);
   }
   WgmmaWarpgroup<Tile> warpgroup{shared, majors};
-  if (stages == 0) warpgroup.clear();
+  if (k_tiles == 0) warpgroup.clear();
   PipelineState<kConfig.stages> turn;
   with_majors<typename Tile::Type>(majors, [&]<ptx::Major kA, ptx::Major kB>() {
 #pragma unroll 1
-    for (int t = 0; t < stages; ++t, turn.advance()) {
+    for (int t = 0; t < k_tiles; ++t, turn.advance()) {
       ptx::mbarrier_wait(&full[turn.stage], turn.parity);
       warpgroup.template multiply<kA, kB>(turn.stage, t > 0);
       warpgroup.finish();
-      if (t + kConfig.stages < stages) {
+      if (t + kConfig.stages < k_tiles) {
         __syncthreads();  // the products of all warps are complete
         if (threadIdx.x == 0) start_copies(turn.stage, t + kConfig.stages);
       }

@@ -17,7 +17,13 @@
 ///              (griddepcontrol) before it accesses memory, so that any kernel may stand before it
 ///              and after it. Where rows of C do not begin and end with a piece of 16 bytes, warps
 ///              store them, because copies would write the whole piece
-/// Before       wgmma_multicast
+///
+///   producer      copies of tile 0 .......... | of tile 1 until the ring is full | ...
+///   warpgroups    products of tile 0 .......... | put C of tile 0 into shared memory | of tile 1
+///   copy engine                                       | stores C of tile 0 ...........
+///
+/// Before       wgmma_multicast: loop and ring are the same inside of a loop over tiles, with a
+///              state of the ring that goes on; what follows the loop stores by copies
 /// Shapes       row-major, A and B as they are or transposed; copies fill edges with zeros and cut
 ///              C off
 /// Work         2 m n k flop; traffic 2 m n k (1 / 256 + 1 / 256) bytes through the L2 cache, in
@@ -45,29 +51,49 @@ __global__ void __launch_bounds__(Tile::kThreads, 1)
   QUAD_DYNAMIC_SHARED(unsigned char, shared);
   if (threadIdx.x == 0 && is_c_copied) ptx::tensor_map_prefetch(c);
   WgmmaRing<Tile> ring{shared, a, b};
-  int const stages = divide_up(p.k, Tile::kStageK);  // of a tile
+  int const k_tiles = divide_up(p.k, Tile::kStageK);
   int const tiles = ClusterTiles<Tile>::count(p);
   int const first = static_cast<int>(blockIdx.x) / kConfig.cluster;
   int const step = static_cast<int>(gridDim.x) / kConfig.cluster;
+  typename WgmmaRing<Tile>::State state;  // goes on from tile to tile
   ptx::griddepcontrol_launch_dependents();
   ptx::griddepcontrol_wait();  // nothing has been read or written before
   if (threadIdx.x >= Tile::kConsumerThreads) {
     ptx::setmaxnreg_dec<40>();
     if (threadIdx.x == Tile::kConsumerThreads) {
+      int const rank = ring.rank();
 #pragma unroll 1
       for (int tile = first; tile < tiles; tile += step) {
         auto const corner = ClusterTiles<Tile>::corner(p, tile);
-        ring.fill(a, b, majors, corner, stages);
+#pragma unroll 1
+        for (int t = 0; t < k_tiles; ++t, state.advance()) {
+          auto const stage = ring.producer_acquire(state);
+          Tile::A::load(stage.a, a, majors.a, corner.row, t * Tile::kStageK, stage.full);
+          Tile::B::load(stage.b, b, majors.b, corner.col, t * Tile::kStageK, stage.full, rank);
+        }
         if (p.beta != 0 && is_c_copied) Tile::prefetch_c(c, p, corner);
       }
-      ring.drain();
+      ring.producer_tail(state);
     }
   } else {
     ptx::setmaxnreg_inc<232>();
     WgmmaWarpgroup<Tile> warpgroup{shared, majors};
 #pragma unroll 1
     for (int tile = first; tile < tiles; tile += step) {
-      ring.multiply(warpgroup, majors, stages);
+      if (k_tiles == 0) warpgroup.clear();
+      int before = 0;  // the stage whose products were started last
+      with_majors<typename Tile::Type>(majors, [&]<ptx::Major kA, ptx::Major kB>() {
+#pragma unroll 1
+        for (int t = 0; t < k_tiles; ++t, state.advance()) {
+          ring.consumer_wait(state);
+          warpgroup.template multiply<kA, kB>(state.stage, t > 0);
+          ptx::wgmma_wait<1>();  // those of the k-tile before are complete
+          if (t > 0) ring.consumer_release(before);
+          before = state.stage;
+        }
+        warpgroup.finish();
+      });
+      if (k_tiles > 0) ring.consumer_release(before);
       warpgroup.write(p, ClusterTiles<Tile>::corner(p, tile), shared, is_c_copied ? &c : nullptr);
     }
     if (threadIdx.x % 32 == 0) ptx::bulk_wait_read<0>();

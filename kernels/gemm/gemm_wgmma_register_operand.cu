@@ -293,30 +293,38 @@ class RegisterProduct {
 /// Multiplies all stages of a tile, half a stage at a time: the fragments of the next half are loaded
 /// when the half before this one is complete, whose registers they take. Then its stage is free too.
 template <class Tile, class Product>
-__device__ __forceinline__ void multiply(WgmmaRing<Tile>& ring, Product& product, int stages) {
+__device__ __forceinline__ void multiply(WgmmaRing<Tile>& ring,
+                                         typename WgmmaRing<Tile>::State& state, Product& product,
+                                         int stages) {
   product.clear();
   if (stages == 0) return;
+  auto const next = [&] {
+    int const stage = state.stage;
+    ring.consumer_wait(state);
+    state.advance();
+    return stage;
+  };
   Fragments first, second;
-  int before = 0, stage = ring.next();
+  int before = 0, stage = next();
   product.read(stage, 0, first);
 #pragma unroll 1
   for (int t = 0; t < stages; ++t) {
     product.multiply(stage, 0, first);
     ptx::wgmma_wait<1>();
     __syncwarp();  // all lanes have loaded their fragments of the stage before
-    if (t > 0) ring.free(before);
+    if (t > 0) ring.consumer_release(before);
     product.read(stage, 1, second);
     product.multiply(stage, 1, second);
     ptx::wgmma_wait<1>();
     before = stage;
     if (t + 1 < stages) {
-      stage = ring.next();
+      stage = next();
       product.read(stage, 0, first);
     }
   }
   product.finish();
   __syncwarp();  // as above
-  ring.free(before);
+  ring.consumer_release(before);
 }
 
 /// The number by which a cluster takes its work: as simt_tiles::number_of_block(). The blocks of the
@@ -357,19 +365,26 @@ __global__ void __launch_bounds__(Tile::kThreads, 1)
   }
   int const cluster = number_of_cluster<kConfig.cluster>(plan);
   Run run;
+  typename WgmmaRing<Tile>::State state;  // goes on from run to run
   if (threadIdx.x >= Tile::kConsumerThreads) {
     ptx::setmaxnreg_dec<40>();
     if (threadIdx.x == Tile::kConsumerThreads) {
       SplitRuns<Tile> runs{plan, cluster};
-      constexpr Majors kMajors{ptx::Major::mn, ptx::Major::k};
+      int const rank = ring.rank();
 #pragma unroll 1
       while (runs.next(run)) {
         auto const corner = ClusterTiles<Tile>::corner(of_tiles, run.tile);
-        ring.fill(first, second, kMajors, corner, run.count, run.first);
+#pragma unroll 1
+        for (int t = 0; t < run.count; ++t, state.advance()) {
+          int const k = (run.first + t) * Tile::kStageK;
+          auto const stage = ring.producer_acquire(state);
+          Tile::A::load(stage.a, first, ptx::Major::mn, corner.row, k, stage.full);
+          Tile::B::load(stage.b, second, ptx::Major::k, corner.col, k, stage.full, rank);
+        }
         bool const is_last = run.first + run.count == plan.stages;
         if (p.beta != 0 && is_c_copied && is_last) Product::prefetch(c, p, corner);
       }
-      ring.drain();
+      ring.producer_tail(state);
     }
   } else {
     ptx::setmaxnreg_inc<232>();
@@ -377,7 +392,7 @@ __global__ void __launch_bounds__(Tile::kThreads, 1)
     Product product{shared};
 #pragma unroll 1
     while (runs.next(run)) {
-      multiply(ring, product, run.count);
+      multiply(ring, state, product, run.count);
       if (run.first + run.count < plan.stages) {
         product.store_partials(plan, cluster);
         continue;

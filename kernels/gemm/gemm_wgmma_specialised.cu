@@ -10,7 +10,15 @@
 ///              warpgroup waits the tensor cores have the products of the other. A warpgroup starts
 ///              the products of a stage before it waits for those of the one before, and only then
 ///              frees that one: the tensor cores are never without work
-/// Before       wgmma_one_warpgroup
+///
+///   producer      copies 0 1 2 3 | waits for empty[0] | copies 4 | waits for empty[1] | copies 5
+///   warpgroup 0      waits for full[0] | 0 | 1 | releases 0 | 2 | releases 1 | 3 | releases 2
+///   warpgroup 1      waits for full[0]   | 0 | 1 | releases 0 | 2 | releases 1 | 3 | releases 2
+///
+///              empty[0] is complete, and stage 0 is filled with k-tile 4, when all eight warps have
+///              released it; up to four k-tiles of 48 KiB are on their way
+/// Before       wgmma_one_warpgroup: its only warpgroup copied, too, and met at a barrier of the block
+///              for each k-tile; here warpgroups meet at full[] and empty[] alone
 /// Shapes       row-major, A and B as they are or transposed; the copies fill edges with zeros
 /// Work         2 m n k flop; traffic 2 m n k (1 / 256 + 1 / 128) bytes through the L2 cache, in
 ///              tf32 twice as many
@@ -35,15 +43,36 @@ __global__ void __launch_bounds__(Tile::kThreads, 1)
                                   HalfOperands<typename Tile::Type> p) {
   QUAD_DYNAMIC_SHARED(unsigned char, shared);
   WgmmaRing<Tile> ring{shared, a, b};
-  int const stages = divide_up(p.k, Tile::kStageK);  // that are multiplied
+  int const k_tiles = divide_up(p.k, Tile::kStageK);
   auto const corner = BlockCorner::of<Tile>(p);
+  typename WgmmaRing<Tile>::State state;
   if (threadIdx.x >= Tile::kConsumerThreads) {
     ptx::setmaxnreg_dec<40>();
-    if (threadIdx.x == Tile::kConsumerThreads) ring.fill(a, b, majors, corner, stages);
+    if (threadIdx.x == Tile::kConsumerThreads) {
+#pragma unroll 1
+      for (int t = 0; t < k_tiles; ++t, state.advance()) {
+        auto const stage = ring.producer_acquire(state);
+        Tile::A::load(stage.a, a, majors.a, corner.row, t * Tile::kStageK, stage.full);
+        Tile::B::load(stage.b, b, majors.b, corner.col, t * Tile::kStageK, stage.full);
+      }
+    }
   } else {
     ptx::setmaxnreg_inc<232>();
     WgmmaWarpgroup<Tile> warpgroup{shared, majors};
-    ring.multiply(warpgroup, majors, stages);
+    if (k_tiles == 0) warpgroup.clear();
+    int before = 0;  // the stage whose products were started last
+    with_majors<typename Tile::Type>(majors, [&]<ptx::Major kA, ptx::Major kB>() {
+#pragma unroll 1
+      for (int t = 0; t < k_tiles; ++t, state.advance()) {
+        ring.consumer_wait(state);
+        warpgroup.template multiply<kA, kB>(state.stage, t > 0);
+        ptx::wgmma_wait<1>();  // those of the k-tile before are complete
+        if (t > 0) ring.consumer_release(before);
+        before = state.stage;
+      }
+      warpgroup.finish();
+    });
+    if (k_tiles > 0) ring.consumer_release(before);
     warpgroup.write(p, corner, shared);
   }
 }

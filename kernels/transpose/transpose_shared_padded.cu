@@ -25,6 +25,7 @@ constexpr int kThreads = kTileSide * kTileSide / kTileSteps;
 template <class T>
 __global__ void __launch_bounds__(kThreads)
     transpose_shared_padded_kernel(Operands<T> p, Tiling tiling) {
+  // changed: a column more, so that the rows of a column are in different banks
   // A row of 33, 17 or 9 banks: any odd number.
   constexpr int kPad = sizeof(T) >= 4 ? 1 : 4 / sizeof(T);
   QUAD_SHARED(T, tile, [kTileSide][kTileSide + kPad]);

@@ -29,6 +29,7 @@ template <class T, class Operator>
 __global__ void __launch_bounds__(kThreads)
     vector_misaligned_kernel(T const* x, T const* y, T* out, std::int64_t n, Operator operation) {
   std::int64_t const i = std::int64_t{blockIdx.x} * kThreads + threadIdx.x;
+  // changed: one element further on, across sectors
   if (i < n) compute_element(x, y, out, i + 1, operation);
 }
 

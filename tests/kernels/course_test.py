@@ -17,8 +17,8 @@ from quadrille import TESTS, Program, check  # noqa: E402
 # Of the build, the tests and one header alone: no reader of a kernel meets them.
 INTERNAL = re.compile(r"QUAD_(SIMT|TSAN|PTX|OPERANDS|REGISTERS|WGMMA|ASM|MODEL|CUDA|CUBLAS|TOOLKIT|TABLE|FOR_EACH|SCAN|"
                       r"PARENTHESES|OVERFLOW|LAYOUT|SAME_WHERE|ONLY_WHERE)")
-# Folders whose kernels mark what they change.
-MARKED = ["attention", "paged_decode", "reduction"]
+# Folders whose kernels mark what they change; the others have none that are much alike.
+MARKED = ["attention", "gemm", "integral", "paged_decode", "reduction", "transpose", "vector"]
 
 
 def unmarked(folder):
