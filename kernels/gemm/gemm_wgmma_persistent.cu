@@ -22,8 +22,9 @@
 ///   warpgroups    products of tile 0 .......... | put C of tile 0 into shared memory | of tile 1
 ///   copy engine                                       | stores C of tile 0 ...........
 ///
-/// Before       wgmma_multicast: loop and ring are the same inside of a loop over tiles, with a
-///              state of the ring that goes on; what follows the loop stores by copies
+///              Both loops are those of wgmma_multicast inside of a loop over tiles, with a state of
+///              the ring that goes on from tile to tile; what follows stores by copies
+/// Before       wgmma_multicast
 /// Shapes       row-major, A and B as they are or transposed; copies fill edges with zeros and cut
 ///              C off
 /// Work         2 m n k flop; traffic 2 m n k (1 / 256 + 1 / 256) bytes through the L2 cache, in

@@ -16,9 +16,10 @@
 ///   warpgroup 1      waits for full[0]   | 0 | 1 | releases 0 | 2 | releases 1 | 3 | releases 2
 ///
 ///              empty[0] is complete, and stage 0 is filled with k-tile 4, when all eight warps have
-///              released it; up to four k-tiles of 48 KiB are on their way
-/// Before       wgmma_one_warpgroup: its only warpgroup copied, too, and met at a barrier of the block
-///              for each k-tile; here warpgroups meet at full[] and empty[] alone
+///              released it; up to four k-tiles of 48 KiB are on their way. The only warpgroup of
+///              wgmma_one_warpgroup met at a barrier of the block before each copy; here warps meet at
+///              full[] and empty[] alone
+/// Before       wgmma_one_warpgroup
 /// Shapes       row-major, A and B as they are or transposed; the copies fill edges with zeros
 /// Work         2 m n k flop; traffic 2 m n k (1 / 256 + 1 / 128) bytes through the L2 cache, in
 ///              tf32 twice as many

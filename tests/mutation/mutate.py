@@ -6,9 +6,10 @@
 mutate.py AREA COUNT [--seed N] [--build DIR] [--results FILE] [--again]
 
 Run it in a clone of its own without local changes, for it edits the sources in place; Ctrl-C restores
-them. DIR has all tests built, -DQUADRILLE_CUDA=OFF suffices and ccache helps. Mutants are
-drawn by the seed from all sites of the area until COUNT of them have been judged; tests whose programs
-do not have the file are left out. FILE keeps one line for each, and a later call goes on from there.
+them. DIR has all tests built, -DQUADRILLE_CUDA=OFF suffices and ccache helps. Mutants are drawn by the
+seed from all sites of the area until COUNT of them have been judged, by tests of the default command;
+those whose programs do not have the file are left out. FILE keeps one line for each, and a later call
+goes on from there.
 --again judges anew, after tests were added or on a quieter machine, what survived or did not end.
 A mutant that does not compile (warnings are errors) does not count, nor does one whose object file is
 that of the original; one that takes five times the usual time counts as found. Of headers only those of
@@ -217,7 +218,7 @@ class Judge:
         """The tests of an expression, built and passed once, the quickest first."""
         if expression in self.tests:
             return self.tests[expression]
-        shown = subprocess.run(["ctest", "--show-only=json-v1", "-R", expression, "-LE", "gpu|speed"],
+        shown = subprocess.run(["ctest", "--show-only=json-v1", "-R", expression, "-LE", "gpu|speed|slow"],
                                cwd=self.build, capture_output=True, check=True)
         found = []
         entries = json.loads(shown.stdout)["tests"]
