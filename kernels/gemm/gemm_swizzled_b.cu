@@ -64,8 +64,8 @@ __global__ void __launch_bounds__(kThreads, 2) gemm_swizzled_b_kernel(Operands<f
       float from_a[kRows], from_b[kCols];
 #pragma unroll
       for (int r = 0; r < kRows; ++r) from_a[r] = tile_a[q][my_row + r];
-        // changed: see above
 #pragma unroll
+      // changed: read as it was stored
       for (int c = 0; c < kCols; ++c) from_b[c] = tile_b[q][c * (kBN / kCols) + my_col / kCols];
 #pragma unroll
       for (int r = 0; r < kRows; ++r) {
