@@ -42,13 +42,18 @@ double TimeLeft::seconds(std::size_t index, double fraction, double spent) const
 }
 
 ProgressLine::ProgressLine(std::vector<double> estimates, double duration_s)
+    : ProgressLine{std::move(estimates), duration_s, isatty(STDERR_FILENO) == 1, Clock::now} {}
+
+ProgressLine::ProgressLine(std::vector<double> estimates, double duration_s, bool is_terminal,
+                           std::function<Clock::time_point()> now)
     : cases_{estimates.size()},
       time_left_{std::move(estimates)},
       duration_s_{duration_s},
-      is_terminal_{isatty(STDERR_FILENO) == 1} {}
+      is_terminal_{is_terminal},
+      now_{std::move(now)} {}
 
 double ProgressLine::spent() const {
-  return std::chrono::duration<double>(Clock::now() - start_).count();
+  return std::chrono::duration<double>(now_() - start_).count();
 }
 
 double ProgressLine::left(double fraction) const {
@@ -59,7 +64,7 @@ double ProgressLine::left(double fraction) const {
 void ProgressLine::begin(std::int64_t round, std::size_t index, std::string const& name) {
   index_ = index;
   round_ = round;
-  Clock::time_point const now = Clock::now();
+  Clock::time_point const now = now_();
   if (is_terminal_ || (round > 1 && now < said_ + kSilence)) return;
   said_ = now;
   core::print_error("[{}/{}] {}{}, {} left\n", index + 1, cases_, name,
@@ -78,7 +83,7 @@ void ProgressLine::update(measure::Progress const& progress) {
                       format_duration(rest));
     return;
   }
-  Clock::time_point const now = Clock::now();
+  Clock::time_point const now = now_();
   if (now < said_ + kSilence) return;
   said_ = now;
   core::print_error("[{}] {}: {}, {:.0f} %, {} left\n", where, progress.case_name, progress.step,

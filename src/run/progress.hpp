@@ -5,6 +5,7 @@
 #include <chrono>
 #include <cstddef>
 #include <cstdint>
+#include <functional>
 #include <string>
 #include <vector>
 
@@ -36,15 +37,19 @@ class TimeLeft {
 /// most launchers, a line for each case, and one every ten seconds within a case.
 class ProgressLine {
  public:
+  using Clock = std::chrono::steady_clock;
+
   /// `duration_s`: of all rounds; 0 where there is one.
   ProgressLine(std::vector<double> estimates, double duration_s);
+  /// The same on a terminal or not, by another clock.
+  ProgressLine(std::vector<double> estimates, double duration_s, bool is_terminal,
+               std::function<Clock::time_point()> now);
 
   void begin(std::int64_t round, std::size_t index, std::string const& name);
   void update(measure::Progress const& progress);
   void end();
 
  private:
-  using Clock = std::chrono::steady_clock;
   double spent() const;
   double left(double fraction) const;
 
@@ -54,7 +59,8 @@ class ProgressLine {
   std::int64_t round_ = 1;
   std::size_t index_ = 0;
   bool is_terminal_;
-  Clock::time_point start_ = Clock::now();
+  std::function<Clock::time_point()> now_;
+  Clock::time_point start_ = now_();
   Clock::time_point said_ = start_;
 };
 
