@@ -297,7 +297,9 @@ def streams(options):
             process = call(command, redirection)
             said = [line for line in process.stderr.splitlines() if "standard output" in line]
             check(process.returncode == 4 and len(said) == 1 and reason in said[0], f"{command} {redirection}", process)
-        check((program.folder / f"unseen{number}" / "result.h5").exists(), "a run that nobody sees writes its result")
+        unseen = program.folder / f"unseen{number}"
+        check((unseen / "result.h5").exists(), "a run that nobody sees writes its result")
+        check("\nRESULT FAIL" in (unseen / "log.txt").read_text(), "and what it would have said in log.txt")
     for number, redirection in enumerate(("2>/dev/full", "2>&-")):
         for command, code in (*((command, 0) for command in printing), ([*running, f"mute{number}"], 0), (["nosuch"], 2),
                               (["report", "nosuch"], 2), (["explain", "nosuch"], 2)):
