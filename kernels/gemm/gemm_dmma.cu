@@ -432,9 +432,7 @@ __device__ void produce(ptx::TensorMap const& a, ptx::TensorMap const& b, Runs<F
     Corner const corner = runs.corner(run.tile);
 #pragma unroll 1
     for (int t = run.first; t < run.first + run.count; ++t, state.advance()) {
-      ptx::MBarrier* const full = &barriers.full[state.stage];
-      ptx::mbarrier_wait(&barriers.empty[state.stage], state.parity ^ 1U);  // all have read it
-      ptx::mbarrier_arrive_expect_tx(full, Form::kStage * sizeof(double));
+      ptx::MBarrier* const full = barriers.producer_acquire(state, Form::kStage * sizeof(double));
       double* const stage = stages + state.stage * Form::kStage;
       OperandStage<kAlongA, kBM>::load(stage, a, corner.row, t * kBK, full);
       OperandStage<kAlongB, Form::kBN>::load(stage + kBM * kBK, b, corner.col, t * kBK, full);

@@ -12,9 +12,8 @@
 ///              One barrier in 32 k-iterations; the values of a k-iteration are read while the one
 ///              before is multiplied, across stages too
 ///
-///   k-tile         0    1    2    3    4    5
-///   copied to      s0   s1   s2   s3   s0   s1     by cp.async, a group each
-///   multiplied     -----------s0---s1---s2---s3    while those three k-tiles on are copied
+///   k-tile copied        0  1  2  3  4  5  6       each to stage number % 4, as a group of its own
+///   k-tile multiplied             0  1  2  3       while the one three further on is copied
 ///
 /// Before       thread_tile_8x16
 /// Shapes       row-major, any extents; outside the matrices, tiles are zero
@@ -32,28 +31,28 @@ using Large = simt_tiles::Tile<2, 4>;
 
 using namespace simt_tiles;
 
-/// One tile with all its stages.
+/// One tile with all its k-tiles.
 class OneTile {
  public:
-  __device__ explicit OneTile(int stages) : stages_{stages} {}
+  __device__ explicit OneTile(int k_tiles) : k_tiles_{k_tiles} {}
   __device__ Corner corner(int) const {
     return {static_cast<int>(blockIdx.y) * Large::kBM, static_cast<int>(blockIdx.x) * Large::kBN};
   }
   __device__ bool next(Run& run) {
-    run = {0, 0, stages_};
-    stages_ = 0;
+    run = {0, 0, k_tiles_};
+    k_tiles_ = 0;
     return run.count > 0;
   }
 
  private:
-  int stages_;
+  int k_tiles_;
 };
 
 __global__ void __launch_bounds__(kThreads, 1) gemm_multistage_kernel(Operands<float> p) {
   QUAD_DYNAMIC_SHARED(float, shared);
   Position const position{static_cast<int>(threadIdx.x) / 32, Large::kWarpsN};
-  int const stages = divide_up(p.k, Large::kBK);
-  OneTile const tile{stages};
+  int const k_tiles = divide_up(p.k, Large::kBK);
+  OneTile const tile{k_tiles};
   Loader<Large, true, OneTile> loader{p, tile};
   float const* const from_a = shared + position.row;
   float const* const from_b = shared + Large::kStageA + position.col;
@@ -69,7 +68,7 @@ __global__ void __launch_bounds__(kThreads, 1) gemm_multistage_kernel(Operands<f
   float accumulators[kRows][kCols] = {};
   Values values[2] = {};
 #pragma unroll 1
-  for (int t = 0; t < stages; ++t) {
+  for (int t = 0; t < k_tiles; ++t) {
     loader.copy(shared + ring.writing);
     ptx::cp_async_commit();
     multiply_stage<Large>(from_a + ring.reading, from_b + ring.reading, values, accumulators);

@@ -82,19 +82,19 @@ __global__ void __launch_bounds__(kThreads + kProducers, 1)
   Position const position{static_cast<int>(threadIdx.x) / 32, Large::kWarpsN};
   float const* const my_a = stages + position.row;
   float const* const my_b = stages + Large::kStageA + position.col;
-  PipelineState<Large::kStages> turn;
+  PipelineState<Large::kStages> state;
   Run run;
 #pragma unroll 1
   while (runs.next(run)) {
     float accumulators[kRows][kCols] = {};
     Values values[2] = {};
 #pragma unroll 1
-    for (int t = 0; t < run.count; ++t, turn.advance()) {
-      ptx::mbarrier_wait(&barriers.full[turn.stage], turn.parity);
-      int const at = turn.stage * Large::kStage;
+    for (int t = 0; t < run.count; ++t, state.advance()) {
+      ptx::mbarrier_wait(&barriers.full[state.stage], state.parity);
+      int const at = state.stage * Large::kStage;
       multiply_stage<Large>(my_a + at, my_b + at, values, accumulators);
       __syncwarp();  // all lanes have read the stage
-      if (threadIdx.x % 32 == 0) ptx::mbarrier_arrive(&barriers.empty[turn.stage]);
+      if (threadIdx.x % 32 == 0) ptx::mbarrier_arrive(&barriers.empty[state.stage]);
     }
     add_products(accumulators, values[1]);
 

@@ -9,6 +9,20 @@ namespace quadrille::kernels::gemm {
 
 #ifdef QUAD_KERNELS
 
+/// The stages in turn, and the parity of the phase in which each is filled.
+template <int kStages>
+struct PipelineState {
+  int stage = 0;
+  unsigned parity = 0;
+
+  __device__ void advance() {
+    if (++stage == kStages) {
+      stage = 0;
+      parity ^= 1U;
+    }
+  }
+};
+
 /// A stage is full when its copies have arrived, empty when all consumers have read it.
 template <int kStages>
 struct StageBarriers {
@@ -23,19 +37,14 @@ struct StageBarriers {
     }
     ptx::fence_mbarrier_init();
   }
-};
 
-/// The stages in turn, and the parity of the phase in which each is filled.
-template <int kStages>
-struct PipelineState {
-  int stage = 0;
-  unsigned parity = 0;
-
-  __device__ void advance() {
-    if (++stage == kStages) {
-      stage = 0;
-      parity ^= 1U;
-    }
+  /// Waits until all consumers have read the stage, of which `bytes` must be copied then; the barrier at
+  /// which the copies arrive. One thread.
+  __device__ __forceinline__ ptx::MBarrier* producer_acquire(PipelineState<kStages> const& state,
+                                                             unsigned bytes) {
+    ptx::mbarrier_wait(&empty[state.stage], state.parity ^ 1U);
+    ptx::mbarrier_arrive_expect_tx(&full[state.stage], bytes);
+    return &full[state.stage];
   }
 };
 

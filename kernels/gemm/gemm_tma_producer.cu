@@ -54,9 +54,7 @@ __device__ void produce(ptx::TensorMap const& a, ptx::TensorMap const& b, SplitR
     Corner const corner = runs.corner(run.tile);
 #pragma unroll 1
     for (int t = run.first; t < run.first + run.count; ++t, state.advance()) {
-      ptx::MBarrier* const full = &barriers.full[state.stage];
-      ptx::mbarrier_wait(&barriers.empty[state.stage], state.parity ^ 1U);  // all have read it
-      ptx::mbarrier_arrive_expect_tx(full, kStage * sizeof(float));
+      ptx::MBarrier* const full = barriers.producer_acquire(state, kStage * sizeof(float));
       float* const stage = stages + state.stage * kStage;
       ptx::tensor_load(stage, a, corner.row, t * kBK, full);
       ptx::tensor_load(stage + kBox, b, t * kBK, corner.col, full);
@@ -137,7 +135,7 @@ __global__ void __launch_bounds__(kBlockThreads, 1)
   int const col = warp % Large::kWarpsN * kWarpTile;
   float const* const my_a = stages + (row + lane_row) * kBK;
   float const* const my_b = stages + (1 + col / kSide) * kBox + col % kSide + lane_col;
-  PipelineState<kStages> turn;
+  PipelineState<kStages> state;
   Run run;
 #pragma unroll 1
   while (runs.next(run)) {
@@ -145,12 +143,12 @@ __global__ void __launch_bounds__(kBlockThreads, 1)
     Values values = {};
 #pragma unroll 1
     for (int t = 0; t < run.count; ++t) {
-      ptx::mbarrier_wait(&barriers.full[turn.stage], turn.parity);
-      int const at = turn.stage * kStage;
+      ptx::mbarrier_wait(&barriers.full[state.stage], state.parity);
+      int const at = state.stage * kStage;
       multiply(my_a + at, my_b + at, lane_row * 4, values, accumulators);
       __syncwarp();  // all lanes have read the stage
-      if (lane == 0) ptx::mbarrier_arrive(&barriers.empty[turn.stage]);
-      turn.advance();
+      if (lane == 0) ptx::mbarrier_arrive(&barriers.empty[state.stage]);
+      state.advance();
     }
 #pragma unroll
     for (int i = 0; i < kRows; ++i) values.add_products(accumulators, i, 3);

@@ -53,16 +53,16 @@ __global__ void __launch_bounds__(Tile::kThreads, 2)
   }
   WgmmaWarpgroup<Tile> warpgroup{shared, majors};
   if (k_tiles == 0) warpgroup.clear();
-  PipelineState<kConfig.stages> turn;
+  PipelineState<kConfig.stages> state;
   with_majors<typename Tile::Type>(majors, [&]<ptx::Major kA, ptx::Major kB>() {
 #pragma unroll 1
-    for (int t = 0; t < k_tiles; ++t, turn.advance()) {
-      ptx::mbarrier_wait(&full[turn.stage], turn.parity);
-      warpgroup.template multiply<kA, kB>(turn.stage, t > 0);
+    for (int t = 0; t < k_tiles; ++t, state.advance()) {
+      ptx::mbarrier_wait(&full[state.stage], state.parity);
+      warpgroup.template multiply<kA, kB>(state.stage, t > 0);
       warpgroup.finish();
       if (t + kConfig.stages < k_tiles) {
         __syncthreads();  // the products of all warps are complete
-        if (threadIdx.x == 0) start_copies(turn.stage, t + kConfig.stages);
+        if (threadIdx.x == 0) start_copies(state.stage, t + kConfig.stages);
       }
     }
   });

@@ -290,14 +290,14 @@ class RegisterProduct {
   float accumulators_[kAccumulators];
 };
 
-/// Multiplies all stages of a tile, half a stage at a time: the fragments of the next half are loaded
+/// Multiplies the k-tiles of a tile, half a stage at a time: the fragments of the next half are loaded
 /// when the half before this one is complete, whose registers they take. Then its stage is free too.
 template <class Tile, class Product>
 __device__ __forceinline__ void multiply(WgmmaRing<Tile>& ring,
                                          typename WgmmaRing<Tile>::State& state, Product& product,
-                                         int stages) {
+                                         int k_tiles) {
   product.clear();
-  if (stages == 0) return;
+  if (k_tiles == 0) return;
   auto const next = [&] {
     int const stage = state.stage;
     ring.consumer_wait(state);
@@ -308,7 +308,7 @@ __device__ __forceinline__ void multiply(WgmmaRing<Tile>& ring,
   int before = 0, stage = next();
   product.read(stage, 0, first);
 #pragma unroll 1
-  for (int t = 0; t < stages; ++t) {
+  for (int t = 0; t < k_tiles; ++t) {
     product.multiply(stage, 0, first);
     ptx::wgmma_wait<1>();
     __syncwarp();  // all lanes have loaded their fragments of the stage before
@@ -317,7 +317,7 @@ __device__ __forceinline__ void multiply(WgmmaRing<Tile>& ring,
     product.multiply(stage, 1, second);
     ptx::wgmma_wait<1>();
     before = stage;
-    if (t + 1 < stages) {
+    if (t + 1 < k_tiles) {
       stage = next();
       product.read(stage, 0, first);
     }
