@@ -49,6 +49,12 @@ class ProgressLineTest : public testing::Test {
     action();
     return testing::internal::GetCapturedStderr();
   }
+  static std::string begun(ProgressLine& progress, std::int64_t round, std::size_t index) {
+    return said([&] { progress.begin(round, index, "gemm"); });
+  }
+  static std::string updated(ProgressLine& progress, double fraction) {
+    return said([&] { progress.update({"gemm", "time", fraction}); });
+  }
 
  private:
   ProgressLine::Clock::time_point now_{};
@@ -56,36 +62,28 @@ class ProgressLineTest : public testing::Test {
 
 TEST_F(ProgressLineTest, NamesACaseWhereThereIsNoTerminal) {
   ProgressLine progress = line(false);
-  EXPECT_EQ(said([&] { progress.begin(1, 1, "gemm"); }), "[2/4] gemm, about 75 s left\n");
-  EXPECT_EQ(said([&] { progress.update({"gemm", "time", 0.4}); }), "") << "within ten seconds";
+  EXPECT_EQ(begun(progress, 1, 1), "[2/4] gemm, about 75 s left\n");
+  EXPECT_EQ(updated(progress, 0.4), "") << "within ten seconds";
   pass(std::chrono::seconds{10});
-  EXPECT_EQ(said([&] {
-              progress.update({"gemm", "time", 0.4});
-            }),
-            "[2/4] gemm: time, 40 %, about 19 s left\n");
-  EXPECT_EQ(said([&] { progress.update({"gemm", "time", 0.5}); }), "") << "ten seconds again";
+  EXPECT_EQ(updated(progress, 0.4), "[2/4] gemm: time, 40 %, about 19 s left\n");
+  EXPECT_EQ(updated(progress, 0.5), "") << "ten seconds again";
   EXPECT_EQ(said([&] { progress.end(); }), "");
 }
 
 TEST_F(ProgressLineTest, NamesARoundFromTheSecondOn) {
   ProgressLine progress = line(false, 100);
-  EXPECT_EQ(said([&] { progress.begin(2, 0, "gemm"); }), "") << "rounds may be short";
+  EXPECT_EQ(begun(progress, 2, 0), "") << "rounds may be short";
   pass(std::chrono::seconds{10});
-  EXPECT_EQ(said([&] { progress.begin(2, 0, "gemm"); }), "[1/4] gemm, round 2, about 90 s left\n");
+  EXPECT_EQ(begun(progress, 2, 0), "[1/4] gemm, round 2, about 90 s left\n");
   pass(std::chrono::seconds{10});
-  EXPECT_EQ(said([&] {
-              progress.update({"gemm", "time", 0.1});
-            }),
-            "[round 2, 1/4] gemm: time, 10 %, about 80 s left\n");
+  EXPECT_EQ(updated(progress, 0.1), "[round 2, 1/4] gemm: time, 10 %, about 80 s left\n");
 }
 
 TEST_F(ProgressLineTest, MovesABarOnATerminal) {
   ProgressLine progress = line(true);
-  EXPECT_EQ(said([&] { progress.begin(1, 2, "gemm"); }), "");
+  EXPECT_EQ(begun(progress, 1, 2), "");
   pass(std::chrono::seconds{50});
-  EXPECT_EQ(said([&] {
-              progress.update({"gemm", "time", 0.5});
-            }),
+  EXPECT_EQ(updated(progress, 0.5),
             "\r\033[K[############........] 3/4 gemm: time, about 30 s left");
   EXPECT_EQ(said([&] { progress.end(); }), "\r\033[K");
 }
