@@ -18,6 +18,7 @@
 #include <ostream>
 #include <string>
 #include <string_view>
+#include <utility>
 
 namespace quadrille::workloads {
 namespace {
@@ -155,6 +156,19 @@ TEST(Limits, AnInfinityIsRightWithItsSignAlone) {
   element.got = std::numeric_limits<double>::quiet_NaN();
   EXPECT_FALSE(limits.is_beyond(element));
   EXPECT_FALSE(limits.is_beyond({.got = infinity, .want = 3e38, .bound = 1e33, .ab = 3.4e38}));
+}
+
+TEST(Limits, AnInfinityBeginsAtTheLargestNumberOfItsType) {
+  for (auto const& [type, largest] :
+       {std::pair{core::DataType::f16, 0x1.ffcp15}, std::pair{core::DataType::bf16, 0x1.fep127},
+        std::pair{core::DataType::e4m3, 0x1.cp8}, std::pair{core::DataType::e5m2, 0x1.cp15}}) {
+    Limits limits{type, core::Compute::f32};
+    Limits::Element element{.got = std::numeric_limits<double>::infinity(), .want = largest};
+
+    EXPECT_TRUE(limits.is_beyond(element)) << core::to_text(type);
+    element.want = std::nextafter(largest, 0);
+    EXPECT_FALSE(limits.is_beyond(element)) << core::to_text(type);
+  }
 }
 
 TEST_P(ExtremesTest, RightResultsPassOrAreNotJudged) {
