@@ -249,7 +249,7 @@ class Gemm final : public BlasLoop {
     seconds(1);
     double const once = seconds(1);
     double const row = std::clamp(50 * once, 2e-3, 0.1);
-    int const calls = std::max(3, static_cast<int>(row / once));
+    int const calls = std::clamp(static_cast<int>(row / once), 3, kMaxHeldBack);
     for (double spent = 0; spent < 0.5;) spent += calls * seconds(calls);
     std::vector<std::array<double, 11>> times(found_.size() + 1);
     double least_of_first = 1e9;
