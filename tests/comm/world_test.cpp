@@ -28,6 +28,7 @@ TEST(World, PlacementsAreKnownOnEveryRank) {
     EXPECT_EQ(all[r].local_rank, static_cast<int>(r));
     EXPECT_EQ(all[r].local_size, world().size());
     EXPECT_GE(all[r].threads, 1);
+    EXPECT_GT(all[r].cores, 0);
     EXPECT_FALSE(all[r].cpus.empty());
     EXPECT_FALSE(all[r].device.empty());
     EXPECT_GT(all[r].free_memory, 0);
@@ -67,6 +68,10 @@ TEST(World, TransportsAreMadeOnceAndKnownByName) {
     EXPECT_EQ(limited, &world().transport(entry->name, 0, 1));
   }
   EXPECT_EQ(made.size(), usable);
+}
+
+TEST(World, AChunkMayHave64Bytes) {
+  EXPECT_NE(make_transport("mpi", world(), {.chunk_bytes = 64}), nullptr);
 }
 
 TEST(World, AutomaticIsAPreferredTransport) {
