@@ -8,7 +8,8 @@ set(QUADRILLE_TESTS ${CMAKE_CURRENT_LIST_DIR})
 #   [ENVIRONMENT variable=value...])
 # One CTest entry. With RANKS it counts for so many when tests run side by side. Labels "slow" and
 # "speed" run only where they are asked for (tests/run.sh --slow, --speed), the latter one at a time.
-# Exit code 77 is "skipped".
+# Exit code 77 is "skipped". The file test_targets has a line for each: its name, and the targets that it
+# starts.
 function(quadrille_add_test name)
   cmake_parse_arguments(ARG "" "RANKS;TIMEOUT" "COMMAND;LABELS;ENVIRONMENT" ${ARGN})
   if(NOT ARG_TIMEOUT)
@@ -18,6 +19,15 @@ function(quadrille_add_test name)
   string(REGEX REPLACE "/.*" "" label ${folder})
   set(name ${folder}/${name})
   add_test(NAME ${name} COMMAND ${ARG_COMMAND})
+  set(targets)
+  foreach(word ${ARG_COMMAND})
+    string(REGEX REPLACE ".*<TARGET_FILE:([^>]*)>.*" "\\1" word "${word}")
+    if(TARGET "${word}")
+      list(APPEND targets ${word})
+    endif()
+  endforeach()
+  list(JOIN targets " " targets)
+  file(APPEND ${CMAKE_BINARY_DIR}/test_targets "${name} ${targets}\n")
   if(ARG_RANKS)
     set_tests_properties(${name} PROPERTIES PROCESSORS ${ARG_RANKS})
     list(APPEND ARG_LABELS mpi)

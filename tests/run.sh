@@ -43,33 +43,43 @@ start() {
   "${launcher[@]}" build/quadrille "${@:2}"
 }
 
-# suite PRESET TESTS [ctest options]: configures and builds one preset, runs a test preset of it;
-# "all" are the tests on GPUs too.
-suite() {
-  local preset=$1 tests=$2 log
-  shift 2
-  echo "tests: building $preset"
+# names PRESET [ctest options]: of tests.
+names() { ctest --preset "$1" -N "${@:2}" | sed -n 's/^ *Test *#[0-9]*: //p'; }
+
+# quietly COMMAND...: shows of its output only why it failed.
+quietly() {
+  local log
   log=$(mktemp)
-  local targets=(all)
-  [ "$tests" != all ] || targets+=(quadrille_gpu_tests)
-  [ "$tests" != inputs ] || targets=(quadrille)
-  if ! { cmake --preset "$preset" && cmake --build --preset "$preset" --target "${targets[@]}"; } >"$log" 2>&1; then
-    grep -A 20 -E "error|FAILED" "$log" | head -n 60 >&2 || tail -n 40 "$log" >&2
-    echo "tests: $preset does not build" >&2
-    rm -f "$log"
-    return 1
-  fi
+  "$@" >"$log" 2>&1 && rm -f "$log" && return
+  grep -A 20 -E "error|FAILED" "$log" | head -n 60 >&2 || tail -n 40 "$log" >&2
+  echo "tests: failed: $1 $2 $3" >&2
   rm -f "$log"
-  [ "$tests" != inputs ] || { run_inputs build/quadrille build/inputs && return; }
-  ctest --preset "$tests" -j "$cores" "$@"
+  return 1
+}
+
+# suite PRESET DIRECTORY TESTS [ctest options]: builds what tests start, with the preset, and runs them.
+suite() {
+  local preset=$1 tests=$3 targets
+  echo "tests: building $preset"
+  quietly cmake --preset "$preset" || return 1
+  targets=$(names "$tests" "${@:4}" | grep -wFf - "$2/test_targets" | cut -d' ' -f2- -s)
+  # shellcheck disable=SC2086  # a word for each target
+  quietly cmake --build --preset "$preset" --target quadrille $targets || return 1
+  ctest --preset "$tests" -j "$cores" "${@:4}"
 }
 
 bash jobs/setup.sh --tests
 status=0
-if [ "$sanitize" = true ]; then
-  suite sanitize sanitize "$@" || status=1
-  # What has run with sanitizers is not run again without; two options -E would be one.
-  [ $# -gt 0 ] || set -- -E "^($(ctest --preset sanitize -N | sed -n 's/^ *Test *#[0-9]*: //p' | paste -sd '|'))\$"
+if [ "$tests" = inputs ]; then
+  quietly cmake --preset release
+  quietly cmake --build --preset release --target quadrille
+  run_inputs build/quadrille build/inputs || status=1
+  exit $status
 fi
-suite release "$tests" "$@" || status=1
+if [ "$sanitize" = true ]; then
+  suite sanitize build/sanitize sanitize "$@" || status=1
+  # What has run with sanitizers is not run again without; two options -E would be one.
+  [ $# -gt 0 ] || set -- -E "^($(names sanitize | paste -sd '|'))\$"
+fi
+suite release build "$tests" "$@" || status=1
 exit "$status"

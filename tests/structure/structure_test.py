@@ -349,7 +349,8 @@ def lean_programs(root: Path, binary: Path) -> list[str]:
     operations = {path.name for path in (root / "kernels").glob("*") if path.is_dir()}
     operations -= {*BELOW_OPERATIONS, *PARTS_OF_LAYERS}
     symbol = re.compile("|".join(f"9quadrille7kernels{len(name)}{name}[0-9E]" for name in sorted(operations)).encode())
-    programs = [path for layer in LEAN_TESTS for path in sorted((binary.parent / "tests").glob(f"{layer}_*")) if path.is_file()]
+    folders = (binary.parent / "tests", binary.parent / "sanitize/tests")
+    programs = [path for layer in LEAN_TESTS for folder in folders for path in sorted(folder.glob(f"{layer}_*")) if path.is_file()]
     if not programs:
         raise Skip("no tests are built")
     linked = [(path, symbol.search(path.read_bytes())) for path in programs]
