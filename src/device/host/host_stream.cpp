@@ -40,7 +40,7 @@ std::shared_ptr<HostPoint> HostEvent::latest() const {
 }
 
 void HostFlag::set(std::uint32_t value) {
-  word_->store(value, std::memory_order_release);
+  word_->store(value, std::memory_order_seq_cst);  // as HostPoint::reach()
   word_->notify_all();
 }
 

@@ -19,7 +19,9 @@ class HostPoint {
  public:
   void reach() {
     when_ = std::chrono::steady_clock::now();
-    reached_.store(1, std::memory_order_release);
+    // In one order with the count of waiters that notify_all() looks at: a weaker store may become visible
+    // after that look, and libstdc++ wakes nobody whom it does not see.
+    reached_.store(1, std::memory_order_seq_cst);
     reached_.notify_all();
   }
   bool reached() const { return reached_.load(std::memory_order_acquire) != 0; }
