@@ -2,6 +2,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "comm/transport_choice.hpp"
 
+#include "comm/job_guard.hpp"
 #include "comm/world.hpp"
 #include "core/stats.hpp"
 
@@ -108,7 +109,8 @@ class TransportChoice::Bench {
     for (int i = 0; i <= kMax; ++i) {
       // The first one is for caches, and for what libraries do at their first call, which may take long.
       if (i == 1) start = Clock::now();
-      bool const is_late = i > kMin && seconds_since(start) > kSizeSeconds;
+      bool const is_late =
+          i > kMin && (seconds_since(start) > kSizeSeconds || JobGuard::signalled());
       if (world_.group().agree(is_late) >= 0) break;
       // In turn, so that what else the machine does meets all.
       for (std::size_t c = 0; c < channels_.size(); ++c) {
@@ -219,7 +221,9 @@ void TransportChoice::measure(Operation operation) {
   std::size_t const first = times_.size();
   Clock::time_point const start = Clock::now();
   for (std::int64_t const bytes : kBytes) {
-    if (world_.group().agree(seconds_since(start) > kOperationSeconds) >= 0) break;
+    // A run that is asked to end needs no better choice than this one.
+    bool const is_enough = seconds_since(start) > kOperationSeconds || JobGuard::signalled();
+    if (world_.group().agree(is_enough && times_.size() > first) >= 0) break;
     std::vector<double> const seconds = bench_->measure(operation, bytes, candidates_);
     for (std::size_t c = 0; c < candidates_.size(); ++c) {
       times_.push_back({std::string{core::to_text(operation)}, bytes,
