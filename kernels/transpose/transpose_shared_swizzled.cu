@@ -6,19 +6,29 @@
 ///   out[j][i] = in[i][j]
 ///
 /// Technique    every access of global and of shared memory moves 16 bytes. A thread reads a thread
-///              tile of as many rows as 16 bytes have elements, transposes it in registers and
+///              tile of as many rows as 16 bytes have elements, transposes it in registers (no instruction
+///              for 4 and 8 bytes, byte permutations for fewer) and
 ///              stores its columns as pieces of the transposed tile, permuted by an exclusive or so
 ///              that eight pieces lie in all banks; rows of the transposed tile, 128 or 256 bytes,
 ///              are then written whole, by streaming stores. Matrices with rows or columns of at
 ///              most 128 bytes, and rows that do not start at multiples of 16 bytes, take strips
 ///              instead: tiles as wide as the matrix (or as high), read and written as the
 ///              contiguous memory they are
+///              wide_tile_diagonal: tiles twice as wide, so that every warp reads and writes 512
+///              bytes in a row and every thread has eight loads in flight, taken along diagonals
+///              (Ruetsch and Micikevicius): by rows of tiles, blocks that run together write at the
+///              same column of all rows of out, which lie in few channels of memory where rows are
+///              a large power of two apart; diagonals spread what is read and what is written
+/// Before       shared_padded; wide_tile_diagonal starts from shared_swizzled
 /// Shapes       row-major, any extents, leading dimensions and alignment, not overlapping
-/// Work         2 m n s bytes; sectors per request, read and written: 16 and 16
-/// Launch       tiles of 32 x 32 (s = 8), 64 x 64 (4) or 128 x 128 elements, 256 threads (s = 1:
-///              64), 8, 16, 32 or 16 KiB of shared memory; strips of 16 KiB, 256 threads
+/// Work         2 m n s bytes, s: bytes of an element; sectors per request, read and written: 16 and 16
+/// Launch       s = 8: tiles of 32 x 32, 8 KiB of shared memory; 4: 64 x 64, 16 KiB; 2: 128 x 128,
+///              32 KiB; 1: 128 x 128, 16 KiB; 256 threads, s = 1: 64. Strips of 16 KiB, 256 threads;
+///              wide_tile_diagonal: tiles of 64 x 64 (s = 8) or 128 x 128 (4) elements, 256 or 512
+///              threads, 32 or 64 KiB
 /// Accuracy     exact
-#include "transpose/transpose_swizzled_tile.cuh"
+#include "transpose/transpose_thread_tile.cuh"
+#include "transpose/transpose_tiles.cuh"
 
 #include <algorithm>
 
@@ -27,14 +37,104 @@ namespace {
 
 #ifdef QUAD_KERNELS
 
+// f32: thread t has rows 4 R .. and columns 4 C .. of a tile of 64 x 64: R = t / 16, C = t % 16.
+// It stores column 4 C + c as piece R of row 4 C + c of the transposed tile, at place R ^ C:
+//
+//   place (16 bytes)     0  1  2  3  4  5  6  7 ... 15
+//   rows 0 to 3    C=0   piece 0  1  2  3  4  5  6  7
+//   rows 4 to 7    C=1   piece 1  0  3  2  5  4  7  6
+//   rows 8 to 11   C=2   piece 2  3  0  1  6  7  4  5
+//
+//   stores: eight threads of one R have C = 0 .. 7: eight places, so all 32 banks
+//   loads:  16 threads read a row whole, its pieces in another order: all 32 banks again
+/// One tile, whose first element is (i0, j0) of in; kWhole where all of it lies in the matrix.
+template <class Shape, bool kWhole, class T>
+__device__ __forceinline__ void move_tile(Operands<T> const& p, std::int64_t i0, std::int64_t j0,
+                                          Piece* tile) {
+  constexpr int kVector = Shape::kVector;
+  static_assert(Shape::kRounds * Shape::kThreads == Shape::kThreadTiles);
+  constexpr int kWrites = Shape::kSide * Shape::kPieces / Shape::kThreads;
+  auto const thread = static_cast<int>(threadIdx.x);
+  int rows = Shape::kSide;
+  int cols = Shape::kSide;
+  if constexpr (!kWhole) {
+    rows = static_cast<int>(p.m - i0 < rows ? p.m - i0 : rows);
+    cols = static_cast<int>(p.n - j0 < cols ? p.n - j0 : cols);
+  }
+
+  // Load
+  Piece thread_tile[Shape::kRounds][kVector];
+#pragma unroll
+  for (int round = 0; round < Shape::kRounds; ++round) {
+#pragma unroll
+    for (int k = 0; k < kVector; ++k) {
+      Position const from = Shape::read(thread + round * Shape::kThreads, k);
+      int const count = kWhole ? kVector : from.row < rows ? cols - from.col : 0;
+      thread_tile[round][k] = load_piece(p.in + (i0 + from.row) * p.in_ld + j0 + from.col, count);
+    }
+  }
+  // Transpose
+#pragma unroll
+  for (int round = 0; round < Shape::kRounds; ++round) {
+    Position const corner = Shape::read(thread + round * Shape::kThreads, 0);
+#pragma unroll
+    for (int c = 0; c < kVector; ++c) {
+      tile[Shape::slot(corner.col + c, corner.row / kVector)] =
+          transposed_column<T>(thread_tile[round], c);
+    }
+  }
+  // A thread stores what others have transposed.
+  __syncthreads();
+  // Store
+#pragma unroll
+  for (int write = 0; write < kWrites; ++write) {
+    Position const to = Shape::written(thread + write * Shape::kThreads);
+    int const count = kWhole ? kVector : to.row < cols ? rows - to.col : 0;
+    store_piece(p.out + (j0 + to.row) * p.out_ld + i0 + to.col,
+                tile[Shape::slot(to.row, to.col / kVector)], count);
+  }
+}
+
+/// The tile at `position`, in tiles.
+template <class Shape, class T>
+__device__ __forceinline__ void move_tile(Operands<T> const& p, Position position, Piece* tile) {
+  std::int64_t const i0 = std::int64_t{position.row} * Shape::kSide;
+  std::int64_t const j0 = std::int64_t{position.col} * Shape::kSide;
+  if (p.m - i0 >= Shape::kSide && p.n - j0 >= Shape::kSide) {
+    move_tile<Shape, true>(p, i0, j0, tile);
+  } else {
+    move_tile<Shape, false>(p, i0, j0, tile);
+  }
+}
+
 template <class T>
 __global__ void __launch_bounds__(Swizzled<sizeof(T)>::kThreads)
     transpose_shared_swizzled_kernel(Operands<T> p, Tiling tiling) {
   using Shape = Swizzled<sizeof(T)>;
-  QUAD_SHARED(Piece, tile, [Shape::kSide * Shape::kPieces]);
+  QUAD_SHARED(Piece, tile, [Shape::kSide * Shape::kPieces]);  // kPieces of 16 bytes to a row
   Position const position = tiling.tile(blockIdx.x);
   move_tile<Shape>(p, position, tile);
 }
+
+/// Tiles along diagonals that start in the first row and go on at the left side.
+struct Diagonal {
+  Tiling tiling;
+
+  __device__ Position tile(unsigned index) const {
+    unsigned const row = index % tiling.down;
+    return {static_cast<int>(row),
+            static_cast<int>((std::uint64_t{row} + index / tiling.down) % tiling.across)};
+  }
+};
+
+template <class T>
+__global__ void __launch_bounds__(WideTile<sizeof(T)>::kThreads)
+    transpose_wide_tile_diagonal_kernel(Operands<T> p, Diagonal order) {
+  QUAD_DYNAMIC_SHARED(Piece, tile);
+  move_tile<WideTile<sizeof(T)>>(p, order.tile(blockIdx.x), tile);
+}
+
+// The rest is for thin matrices and for rows that are not aligned: no swizzle, padding instead.
 
 constexpr int kStripThreads = 256;
 constexpr int kStripBytes = 16384;
@@ -63,7 +163,7 @@ template <class T, bool kWideIn, bool kWideOut>
 __global__ void __launch_bounds__(kStripThreads)
     transpose_strip_kernel(Operands<T> p, Tiling tiling, int tile_rows, int tile_cols) {
   constexpr int kVector = 16 / sizeof(T);
-  constexpr int kAtOnce = 4;
+  constexpr int kAtOnce = 4;  // pieces of a thread on their way
   using Shape = Strip<T>;
   QUAD_SHARED(T, tile, [Shape::kRoom]);
   Position const position = tiling.tile(blockIdx.x);
@@ -161,6 +261,7 @@ Position strip_tile(Problem const& p) {
   };
   std::int64_t const thin = std::min(p.in.rows, p.in.cols);
   if (thin * static_cast<std::int64_t>(sizeof(T)) > kThinBytes) {
+    // Not thin, but not aligned: an ordinary tile.
     int const side = sizeof(T) == 8 ? 32 : 64;
     return {static_cast<int>(kElements / side), side};
   }
@@ -204,6 +305,18 @@ void launch(Problem const& problem, device::StreamView stream) {
   });
 }
 
+void launch_wide_tile_diagonal(Problem const& problem, device::StreamView stream) {
+  with_operands(problem, [&]<class T>(Operands<T> const& operands) {
+    if constexpr (sizeof(T) >= 4) {
+      using Shape = WideTile<sizeof(T)>;
+      Tiling const tiling = tiles_of(problem.in, Shape::kSide, Shape::kSide);
+      QUAD_LAUNCH((transpose_wide_tile_diagonal_kernel<T>), dim3(tiling.count()),
+                  dim3(Shape::kThreads), sizeof(Piece) * Shape::kSide * Shape::kPieces, stream,
+                  operands, Diagonal{tiling});
+    }
+  });
+}
+
 #endif  // QUAD_KERNELS
 
 }  // namespace
@@ -217,5 +330,14 @@ extern constinit Variant<Problem> const shared_swizzled{
      .source = "own",
      .summary = "16-byte accesses, swizzled; f32 sectors per request 16 and 16"},
     QUAD_KERNEL_LAUNCH(launch)};
+
+extern constinit Variant<Problem> const wide_tile_diagonal{
+    {.name = "wide_tile_diagonal",
+     .where = Where::cuda,
+     .types = {core::DataType::f64, core::DataType::f32, core::DataType::i64, core::DataType::i32},
+     .needs = {.ld_bytes = 16, .alignment = 16, .tile = {32, 32}},
+     .source = "own",
+     .summary = "rows of 512 bytes along diagonals; f32 sectors per request 16 and 16"},
+    QUAD_KERNEL_LAUNCH(launch_wide_tile_diagonal)};
 
 }  // namespace quadrille::kernels::transpose
