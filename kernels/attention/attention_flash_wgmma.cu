@@ -11,8 +11,8 @@
 ///              under a warpgroup's own, as each starts the scores of a tile together with the
 ///              values of the tile before, whose exponentials it has. Weights are an operand in
 ///              registers, as the accumulators of the scores lie. Blocks stay and take one tile of
-///              queries after the other, whose keys come while the tile before is stored. Of `flash_v2`,
-///              copies went to the producer, barriers of the block became full and empty ones of a
+///              queries after the other, whose keys come while the tile before is stored. Of
+///              `flash_v2`, copies went to the producer, barriers of the block became full and empty ones of a
 ///              stage, and the softmax of tile j stands between the start of o += P v j-1 and its end.
 ///                  producer       k0 q v0 | k1 v1 | k2 v2 | ...   each when its stage is empty
 ///                  warpgroup 0    start S0;  softmax of S0
@@ -23,8 +23,8 @@
 ///                  warpgroup 1    the same, its products under the softmax of warpgroup 0
 /// Before       flash_v2
 /// Shapes       any extents and groups of heads; tiles of keys that the mask hides are left out
-/// Work         4 b h q k d flop, half of it under a causal mask; keys and values are read q / 192 times at head
-///              size 64, q / 128 times at 128
+/// Work         4 b h q k d flop, half of it under a causal mask; keys and values are read q / 192 times at
+///              head size 64, q / 128 times at 128
 /// Launch       one block per multiprocessor. Head size 64: 512 threads, 89 KiB of shared memory, tiles of
 ///              192 queries x 128 keys; 128: 384 threads, 209 KiB, 128 x 176. The producer leaves
 ///              registers to the others (setmaxnreg). Tiles of queries are dealt out back and forth,
@@ -75,20 +75,6 @@ struct Barriers {
 };
 static_assert(sizeof(Barriers) <= kBarrierBytes);
 
-/// Heads of rows of kHead elements; a box has 64 columns of `box_rows` rows of a head.
-template <int kHead>
-ptx::TensorMap map_of(device::MatrixView const& x, std::int64_t heads, std::int64_t rows,
-                      unsigned box_rows) {
-  if (heads == 0 || rows == 0) return {};  // nothing is loaded
-  return ptx::make_tensor_map({.data = x.data,
-                               .type = x.type,
-                               .dimensions = 3,
-                               .extents = {heads, rows, kHead},
-                               .strides = {rows * kHead, kHead},
-                               .box = {1, box_rows, 64},
-                               .swizzle = ptx::Swizzle::bytes_128});
-}
-
 /// Starts the copies of `rows` rows of a head, of which those behind the last one become zeros.
 template <int kHead, int rows>
 __device__ void load_tile(unsigned char* to, ptx::TensorMap const& map, int head, int row,
@@ -113,7 +99,7 @@ class WarpgroupRows {
   __device__ WarpgroupRows(unsigned char const* queries, int number, float scale)
       : thread_{static_cast<int>(threadIdx.x) % 128},
         first_{64 * number},
-        in_powers_{scale * 1.44269504F},
+        scale_log2_{scale * 1.44269504F},
         queries_{ptx::k_major_descriptor(queries + 64 * 128 * number, ptx::Swizzle::bytes_128)} {}
 
   /// Begins with other queries.
@@ -162,7 +148,7 @@ class WarpgroupRows {
     ptx::wgmma_commit();
   }
 
-  /// Until all but the `newest` groups are complete, the scores among them.
+  /// Waits until at most the newest groups still run; that of the scores is not one of them.
   template <int newest>
   __device__ void wait_for_scores() {
     ptx::wgmma_wait<newest>(scores_);
@@ -191,15 +177,16 @@ class WarpgroupRows {
       // Four lanes have the columns of a row.
       top = fmaxf(top, __shfl_xor_sync(~0U, top, 1));
       top = fmaxf(top, __shfl_xor_sync(~0U, top, 2));
-      // Of a row that sees no key yet, all of whose weights are 2^-infinity.
-      offset[half] = (top == lowest() ? 0 : top) * in_powers_;
-      factor_[half] = ptx::ex2(largest_[half] * in_powers_ - offset[half]);
+      // A row that has seen no key yet: an offset of 0 makes its weights 2^-infinity = 0, where its
+      // largest score would give NaN.
+      offset[half] = (top == lowest() ? 0 : top) * scale_log2_;
+      factor_[half] = ptx::ex2(largest_[half] * scale_log2_ - offset[half]);
       largest_[half] = top;
       total_[half] *= factor_[half];
     }
 #pragma unroll
     for (int i = 0; i < kScores; ++i) {
-      scores_[i] = ptx::ex2(scores_[i] * in_powers_ - offset[i / 2 % 2]);
+      scores_[i] = ptx::ex2(scores_[i] * scale_log2_ - offset[i / 2 % 2]);
       total_[i / 2 % 2] += scores_[i];
     }
   }
@@ -225,6 +212,7 @@ class WarpgroupRows {
       total += __shfl_xor_sync(~0U, total, 2);
       factor[half] = total > 0 ? 1 / total : 0;
     }
+    // From registers: four lanes write 16 bytes of a row together.
 #pragma unroll
     for (int i = 0; i < kAccumulators; i += 2) {
       int const half = i / 2 % 2, row = row_of(half);
@@ -240,17 +228,20 @@ class WarpgroupRows {
   __device__ int row_of(int half) const { return first_ + ptx::accumulator_row(thread_, 2 * half); }
 
   int thread_, first_;
-  float in_powers_;  // of two: what scores are scaled by
+  float scale_log2_;  // scale times log2(e): exponentials are 2^x
   ptx::MatrixDescriptor queries_;
-  float scores_[kScores], accumulators_[kAccumulators];
-  unsigned weights_[kKeys / 16][4];
-  float largest_[2], total_[2], factor_[2];
+  float scores_[kScores];              // S, then P in f32
+  float accumulators_[kAccumulators];  // o, not divided by l yet
+  unsigned weights_[kKeys / 16][4];    // P rounded to the type: operand A of the second product
+  float largest_[2];                   // m, of the thread's two rows r and r + 8 (half = 0, 1)
+  float total_[2];                     // l, of this lane's columns alone until store()
+  float factor_[2];  // 2^(old m - new m): l has taken it, o takes it in rescale_and_round()
 };
 
 /// A tile of queries of a head, and the tiles of keys that it sees.
 struct Work {
   int head, first;        ///< of the queries
-  int tiles, full_tiles;  ///< that a row sees; that all rows see whole
+  int tiles, full_tiles;  ///< of keys: that some row sees; that every row sees whole
 };
 /// `section`: heads whose tiles are dealt out together.
 template <int kHead, class T>
@@ -259,10 +250,10 @@ __device__ Work work_of(Operands<T> const& p, int number, int section) {
   int const tiles = divide_up(p.queries, Tile::kQueries);
   int const begin = number / (tiles * section) * section;
   int const heads = min(section, p.heads - begin), in_section = number - begin * tiles;
-  // As long as the last one of the section before, and the last ones of all the shortest.
-  int const from_longest = in_section / heads;
+  // A section begins with tiles about as long as those before it; the last one ends with the shortest.
+  int const rank = in_section / heads;
   bool const is_descending = (divide_up(p.heads, section) - begin / section) % 2 != 0;
-  int const first = (is_descending ? tiles - 1 - from_longest : from_longest) * Tile::kQueries;
+  int const first = (is_descending ? tiles - 1 - rank : rank) * Tile::kQueries;
   int const seen = visible(p, min(first + Tile::kQueries, p.queries) - 1);
   return {begin + in_section % heads, first, divide_up(seen, Tile::kKeys),
           visible(p, first) / Tile::kKeys};
@@ -273,9 +264,10 @@ template <int kHead, class T, class F>
 __device__ __forceinline__ void for_each_work(Operands<T> const& p, int section, F const& f) {
   int const works = divide_up(p.queries, Tiles<kHead>::kQueries) * p.heads;
   int const block = static_cast<int>(blockIdx.x), blocks = static_cast<int>(gridDim.x);
+  // Block 0 1 2 ... last, then last ... 2 1 0, and so on.
 #pragma unroll 1
-  for (int row = 0;; ++row) {
-    int const number = row * blocks + (row % 2 == 0 ? block : blocks - 1 - block);
+  for (int round = 0;; ++round) {
+    int const number = round * blocks + (round % 2 == 0 ? block : blocks - 1 - block);
     if (number >= works) return;
     f(work_of<kHead>(p, number, section));
   }
@@ -290,6 +282,7 @@ __global__ void __launch_bounds__(Tiles<kHead>::kThreads, 1)
   QUAD_DYNAMIC_SHARED(unsigned char, shared);
   using Tile = Tiles<kHead>;
   constexpr int kKeys = Tile::kKeys, kKeyBytes = Tile::kKeyBytes;
+  // q | k stage 0, 1 | v stage 0, 1 | barriers; head size 128: each tile two boxes of 64 columns
   unsigned char* const keys = shared + Tile::kQueryBytes;
   unsigned char* const values = keys + kStages * kKeyBytes;
   auto& barriers = *reinterpret_cast<Barriers*>(values + kStages * kKeyBytes);
@@ -300,7 +293,7 @@ __global__ void __launch_bounds__(Tiles<kHead>::kThreads, 1)
   }
   __syncthreads();  // the barriers are ready
   gemm::PipelineState<1> q_state;
-  gemm::PipelineState<kStages> k_state;  // the producer's of keys and values
+  gemm::PipelineState<kStages> k_state;  // of keys; the producer fills values with the same one
 
   // Producer: one thread fills stages as they become empty.
   if (threadIdx.x >= Tile::kConsumerThreads) {
@@ -313,6 +306,7 @@ __global__ void __launch_bounds__(Tiles<kHead>::kThreads, 1)
         ptx::mbarrier_wait(&barriers.keys.empty[stage], k_state.parity ^ 1U);
         load_tile<kHead, kKeys>(keys + stage * kKeyBytes, k, kv_head, tile * kKeys,
                                 &barriers.keys.full[stage]);
+        // Keys first: their stage is empty before the last scores with the old queries are done.
         if (tile == 0) {
           ptx::mbarrier_wait(&barriers.queries.empty[0], q_state.parity ^ 1U);
           load_tile<kHead, Tile::kQueries>(shared, q, work.head, work.first,
@@ -328,12 +322,13 @@ __global__ void __launch_bounds__(Tiles<kHead>::kThreads, 1)
   }
 
   // Consumers: each warpgroup has 64 rows of the tile of queries.
+  // No barrier makes warpgroups take turns: one has the tensor cores while another is at its softmax.
   ptx::setmaxnreg_inc<Tile::kRegisters>();
   WarpgroupRows<T, kHead> rows{shared, static_cast<int>(threadIdx.x) / 128, p.scale};
   auto const release = [](ptx::MBarrier& barrier) {
     if (threadIdx.x % 32 == 0) ptx::mbarrier_arrive(&barrier);
   };
-  gemm::PipelineState<kStages> v_state;  // a tile behind the keys
+  gemm::PipelineState<kStages> v_state;  // of values: a consumer is a tile behind with them
   for_each_work<kHead>(p, section, [&](Work const& work) {
     rows.reset();
     if (work.tiles > 0) {
@@ -350,6 +345,7 @@ __global__ void __launch_bounds__(Tiles<kHead>::kThreads, 1)
       mask(0);
       rows.online_softmax();
       rows.rescale_and_round();
+      // Here and in the loop keys are waited for a tile ahead; see below.
       if (work.tiles > 1) ptx::mbarrier_wait(&barriers.keys.full[k_state.stage], k_state.parity);
 #pragma unroll 1
       for (int tile = 1; tile < work.tiles; ++tile) {
@@ -361,8 +357,9 @@ __global__ void __launch_bounds__(Tiles<kHead>::kThreads, 1)
         k_state.advance();
         mask(tile);
         rows.online_softmax();
-        // Here, or the assembler would move the wait for the sums up to that for the scores: it stays
-        // behind a loop, and the exponentials stay before it, under the products.
+        // The wait for the next keys is here on purpose: it is a loop, and the assembler moves no wait
+        // for wgmma up across a loop. Else the wait for the sums would rise to that for the scores, and
+        // the exponentials would run after the products, not under them.
         if (tile + 1 < work.tiles) {
           ptx::mbarrier_wait(&barriers.keys.full[k_state.stage], k_state.parity);
         }
@@ -381,6 +378,20 @@ __global__ void __launch_bounds__(Tiles<kHead>::kThreads, 1)
     }
     rows.store(p.o + first_query<kHead>(p, work.head) + work.first * kHead, p.queries - work.first);
   });
+}
+
+/// Heads of rows of kHead elements; a box has 64 columns of `box_rows` rows of a head.
+template <int kHead>
+ptx::TensorMap map_of(device::MatrixView const& x, std::int64_t heads, std::int64_t rows,
+                      unsigned box_rows) {
+  if (heads == 0 || rows == 0) return {};  // nothing is loaded
+  return ptx::make_tensor_map({.data = x.data,
+                               .type = x.type,
+                               .dimensions = 3,
+                               .extents = {heads, rows, kHead},
+                               .strides = {rows * kHead, kHead},
+                               .box = {1, box_rows, 64},
+                               .swizzle = ptx::Swizzle::bytes_128});
 }
 
 /// Heads whose keys and values have a third of the L2 cache while causal tiles of queries, which begin at

@@ -16,8 +16,9 @@
 ///              to scratch memory before, and outputs from there after
 /// Shapes       nchw or nhwc
 /// Work         2 n k p q (c / groups) r s flop, with channels of a group rounded up to 128 bytes; traffic
-///              n k p q (c / groups) r s (s / 256 + s / 256) bytes for elements of s bytes through the L2
-///              cache, in narrower tiles up to 2.5 times as many; in nchw also twice each tensor
+///              n k p q (c / groups) r s (e / 256 + e / 256) bytes through the L2 cache for elements of
+///              e bytes and p x q outputs of an image, in narrower tiles up to 2.5 times as many; in
+///              nchw also twice each tensor
 /// Launch       one for each group; clusters of 2 blocks of 384 threads, up to 225 KiB of shared memory,
 ///              one block per multiprocessor. Registers as in `wgmma_specialised` of gemm. Transposes:
 ///              256 threads, 8 or 16 KiB of shared memory
@@ -35,9 +36,6 @@ namespace {
 using gemm::WgmmaConfig;
 
 constexpr std::int64_t kAlignment = 256;  // of tensors in scratch memory, bytes
-constexpr int kMaxCorner = 127;           // of an image map
-constexpr int kMaxStep = 8;
-constexpr std::int64_t kMaxPixel = 255;  // into a window
 
 /// The tensors of nchw in nhwc, behind the counters of the scratch memory.
 struct NhwcCopies {
@@ -58,66 +56,6 @@ struct NhwcCopies {
 };
 
 #ifdef QUAD_KERNELS
-
-constexpr int kSide = 64;  // of a tile that is transposed
-constexpr int kTransposeThreads = 256;
-
-/// to[b][j][i] = from[b][i][j] of matrices with `rows` x `cols` elements, a block for each tile.
-template <class T>
-__global__ void __launch_bounds__(kTransposeThreads)
-    conv2d_transpose_kernel(T const* from, T* to, int rows, int cols, Divisor by_tiles,
-                            Divisor by_tile_cols) {
-  // Elements of a column lie in different banks.
-  QUAD_SHARED(T, tile, [kSide][kSide + 4 / sizeof(T)]);
-  constexpr int kWarps = kTransposeThreads / 32;
-  int const block = static_cast<int>(blockIdx.x);
-  int const matrix = by_tiles.quotient(block), in_matrix = by_tiles.remainder(block, matrix);
-  int const tile_row = by_tile_cols.quotient(in_matrix);
-  int const first_row = tile_row * kSide;
-  int const first_col = by_tile_cols.remainder(in_matrix, tile_row) * kSide;
-  int const warp = static_cast<int>(threadIdx.x) / 32, lane = static_cast<int>(threadIdx.x) % 32;
-  int const offset = matrix * rows * cols;
-  // All loads are on their way before the first is waited for.
-  T values[kSide / kWarps][kSide / 32];
-#pragma unroll
-  for (int e = 0; e < kSide / kWarps; ++e) {
-#pragma unroll
-    for (int f = 0; f < kSide / 32; ++f) {
-      int const row = first_row + warp + e * kWarps, col = first_col + lane + f * 32;
-      bool const is_there = row < rows && col < cols;
-      values[e][f] = is_there ? from[offset + row * cols + col] : from_f32<T>(0);
-    }
-  }
-#pragma unroll
-  for (int e = 0; e < kSide / kWarps; ++e) {
-#pragma unroll
-    for (int f = 0; f < kSide / 32; ++f) tile[warp + e * kWarps][lane + f * 32] = values[e][f];
-  }
-  __syncthreads();  // the tile is there
-#pragma unroll
-  for (int e = 0; e < kSide / kWarps; ++e) {
-#pragma unroll
-    for (int f = 0; f < kSide / 32; ++f) {
-      int const i = lane + f * 32, j = warp + e * kWarps;
-      int const row = first_row + i, col = first_col + j;
-      if (row < rows && col < cols) to[offset + col * rows + row] = tile[i][j];
-    }
-  }
-}
-
-template <class T>
-void transpose(void const* from, void* to, std::int64_t matrices, std::int64_t rows,
-               std::int64_t cols, device::StreamView stream) {
-  auto const tiles_of = [](std::int64_t extent) {
-    return static_cast<int>((extent + kSide - 1) / kSide);
-  };
-  int const tiles = tiles_of(rows) * tiles_of(cols);
-  if (matrices * tiles == 0) return;
-  QUAD_LAUNCH(conv2d_transpose_kernel<T>, dim3(static_cast<unsigned>(matrices * tiles)),
-              dim3(kTransposeThreads), 0, stream, static_cast<T const*>(from), static_cast<T*>(to),
-              static_cast<int>(rows), static_cast<int>(cols), Divisor{tiles},
-              Divisor{tiles_of(cols)});
-}
 
 // Rows of tiles are positions. A warp of the narrowest, for layers of few filters, has one epilogue tile.
 using gemm::kMiddle, gemm::kNarrow, gemm::kWide;
@@ -140,7 +78,7 @@ struct Columns {
   __device__ int k_tiles() const {
     return r * s * divide_up(channels, Tile::kStageK);
   }
-  /// The product, for what gemm knows of it.
+  /// The product, for what gemm knows of it: A and B come by maps, C is y in the type T; alpha 1, beta 0.
   QUAD_HD gemm::HalfOperands<T> product() const {
     return {nullptr, nullptr, y, 0, 0, ldc, positions, filters, 0, 1, 0, false};
   }
@@ -167,18 +105,18 @@ template <class Tile>
 __global__ void __launch_bounds__(Tile::kThreads, 1)
     conv2d_implicit_gemm_wgmma_kernel(const __grid_constant__ ptx::TensorMap x,
                                       const __grid_constant__ ptx::TensorMap w,
-                                      const __grid_constant__ ptx::TensorMap y, bool is_y_copied,
+                                      const __grid_constant__ ptx::TensorMap y, bool copies_store_y,
                                       Columns<typename Tile::Type> p) {
   constexpr WgmmaConfig kConfig = Tile::kConfig;
   using Tiles = gemm::ClusterTiles<Tile>;
   QUAD_DYNAMIC_SHARED(unsigned char, shared);
-  if (threadIdx.x == 0 && is_y_copied) ptx::tensor_map_prefetch(y);
+  if (threadIdx.x == 0 && copies_store_y) ptx::tensor_map_prefetch(y);
   gemm::WgmmaRing<Tile> ring{shared, x, w};
   auto const product = p.product();
-  int const tiles = Tiles::count(product);
+  int const pairs = Tiles::count(product);  // of tiles, one a block, below each other
   int const first = static_cast<int>(blockIdx.x) / kConfig.cluster;
   int const step = static_cast<int>(gridDim.x) / kConfig.cluster;
-  int const k_tiles = p.template k_tiles<Tile>();  // of a tile of C
+  int const k_tiles = p.template k_tiles<Tile>();  // of a tile of Y
   typename gemm::WgmmaRing<Tile>::State state;     // goes on from tile to tile
   ptx::griddepcontrol_launch_dependents();
   ptx::griddepcontrol_wait();  // nothing has been read or written before
@@ -187,8 +125,9 @@ __global__ void __launch_bounds__(Tile::kThreads, 1)
     if (threadIdx.x == Tile::kConsumerThreads) {
       int const rank = ring.rank();
 #pragma unroll 1
-      for (int tile = first; tile < tiles; tile += step) {
-        auto const corner = Tiles::corner(product, tile);
+      for (int pair = first; pair < pairs; pair += step) {
+        auto const corner = Tiles::corner(product, pair);
+        // The first position of the tile; divisions are a multiplication and a shift.
         int const image = p.by_image.quotient(corner.row);
         int const in_image = p.by_image.remainder(corner.row, image);
         int const row = p.by_out_w.quotient(in_image);
@@ -197,12 +136,19 @@ __global__ void __launch_bounds__(Tile::kThreads, 1)
         StageTap<Tile, typename Tile::Type> tap;
 #pragma unroll 1
         for (int t = 0; t < k_tiles; ++t, state.advance()) {
+          // Expects A and both halves of B, one from the other block of the cluster.
           auto const stage = ring.producer_acquire(state);
+          // One copy of im2col mode, dilation d:
+          //   shared row 0     window at (top, left) of the image         its pixel (+ row d, + col d)
+          //   shared row 1     window one stride to the right             the same pixel of it
+          //   ...              next line of outputs, then next image      padding and beyond the last: zeros
+          //   shared row 127   128 bytes each: channels from tap.channel on
           ptx::tensor_load_pixels(stage.a, x, {image, top, left, tap.channel},
                                   {static_cast<std::uint16_t>(tap.row * p.dilation),
                                    static_cast<std::uint16_t>(tap.col * p.dilation)},
                                   stage.full);
-          // Behind the last channels of a tap are those of the next: with pixels' channels that are zero.
+          // Where channels end inside of a stage, the filter's box runs on into the next tap's weights. The
+          // pixels have zeros there, so these add nothing.
           Tile::B::load(stage.b, w, ptx::Major::k, corner.col, tap.filter_begin + tap.channel,
                         stage.full, rank);
           tap.advance(p);
@@ -215,7 +161,7 @@ __global__ void __launch_bounds__(Tile::kThreads, 1)
     constexpr gemm::Majors kMajors{ptx::Major::k, ptx::Major::k};
     gemm::WgmmaWarpgroup<Tile> warpgroup{shared, kMajors};
 #pragma unroll 1
-    for (int tile = first; tile < tiles; tile += step) {
+    for (int pair = first; pair < pairs; pair += step) {
       if (k_tiles == 0) warpgroup.clear();
       int before = 0;  // the stage whose products were started last
 #pragma unroll 1
@@ -228,7 +174,8 @@ __global__ void __launch_bounds__(Tile::kThreads, 1)
       }
       warpgroup.finish();
       if (k_tiles > 0) ring.consumer_release(before);
-      warpgroup.write(product, Tiles::corner(product, tile), shared, is_y_copied ? &y : nullptr);
+      // As in wgmma_persistent: by epilogue tiles, stored under the next tile's products.
+      warpgroup.write(product, Tiles::corner(product, pair), shared, copies_store_y ? &y : nullptr);
     }
     if (threadIdx.x % 32 == 0) ptx::bulk_wait_read<0>();
   }
@@ -291,7 +238,7 @@ void launch(Problem const& problem, device::StreamView stream) {
     int const clusters = std::min(gemm::ClusterTiles<Tile>::count(columns.product()),
                                   stream.facts().multiprocessors / kConfig.cluster);
     bool const has_terms = p.terms > 0;  // or nothing is loaded
-    bool const is_y_copied = Tile::copies_c(group.y);
+    bool const copies_store_y = Tile::copies_c(group.y);
     QUAD_LAUNCH(conv2d_implicit_gemm_wgmma_kernel<Tile>,
                 (LaunchShape{.grid = static_cast<unsigned>(clusters * kConfig.cluster),
                              .block = Tile::kThreads,
@@ -300,12 +247,13 @@ void launch(Problem const& problem, device::StreamView stream) {
                              .overlaps_previous = true}),
                 stream, has_terms ? ptx::make_image_map(group.x) : ptx::TensorMap{},
                 Tile::B::map_of(group.w, ptx::Major::k),
-                is_y_copied ? Tile::map_of_c(group.y) : ptx::TensorMap{}, is_y_copied, columns);
+                copies_store_y ? Tile::map_of_c(group.y) : ptx::TensorMap{}, copies_store_y,
+                columns);
   }
 }
 
 template <class T>
-void launch_quickest(Problem const& problem, device::StreamView stream) {
+void launch_nhwc(Problem const& problem, device::StreamView stream) {
   constexpr auto kKinds = gemm::persistent_kinds<Problem>(
       launch<kWide, T>, launch<kMiddle, T>, launch<kNarrow, T>, launch<kNarrowest, T>);
   Shape const& z = problem.shape;
@@ -316,6 +264,66 @@ void launch_quickest(Problem const& problem, device::StreamView stream) {
                                    z.r * z.s * ((tap_bytes + 127) / 128), multiprocessors);
   };
   gemm::launch_quickest(kKinds, cycles, problem, stream);
+}
+
+constexpr int kSide = 64;  // of a tile that is transposed
+constexpr int kTransposeThreads = 256;
+
+/// to[b][j][i] = from[b][i][j] of matrices with `rows` x `cols` elements, a block for each tile.
+template <class T>
+__global__ void __launch_bounds__(kTransposeThreads)
+    conv2d_transpose_kernel(T const* from, T* to, int rows, int cols, Divisor by_tiles,
+                            Divisor by_tile_cols) {
+  // Elements of a column lie in different banks.
+  QUAD_SHARED(T, tile, [kSide][kSide + 4 / sizeof(T)]);
+  constexpr int kWarps = kTransposeThreads / 32;
+  int const block = static_cast<int>(blockIdx.x);
+  int const matrix = by_tiles.quotient(block), in_matrix = by_tiles.remainder(block, matrix);
+  int const tile_row = by_tile_cols.quotient(in_matrix);
+  int const first_row = tile_row * kSide;
+  int const first_col = by_tile_cols.remainder(in_matrix, tile_row) * kSide;
+  int const warp = static_cast<int>(threadIdx.x) / 32, lane = static_cast<int>(threadIdx.x) % 32;
+  int const offset = matrix * rows * cols;
+  // All loads are on their way before the first is waited for.
+  T values[kSide / kWarps][kSide / 32];
+#pragma unroll
+  for (int e = 0; e < kSide / kWarps; ++e) {
+#pragma unroll
+    for (int f = 0; f < kSide / 32; ++f) {
+      int const row = first_row + warp + e * kWarps, col = first_col + lane + f * 32;
+      bool const is_there = row < rows && col < cols;
+      values[e][f] = is_there ? from[offset + row * cols + col] : from_f32<T>(0);
+    }
+  }
+#pragma unroll
+  for (int e = 0; e < kSide / kWarps; ++e) {
+#pragma unroll
+    for (int f = 0; f < kSide / 32; ++f) tile[warp + e * kWarps][lane + f * 32] = values[e][f];
+  }
+  __syncthreads();  // the tile is there
+#pragma unroll
+  for (int e = 0; e < kSide / kWarps; ++e) {
+#pragma unroll
+    for (int f = 0; f < kSide / 32; ++f) {
+      int const i = lane + f * 32, j = warp + e * kWarps;
+      int const row = first_row + i, col = first_col + j;
+      if (row < rows && col < cols) to[offset + col * rows + row] = tile[i][j];
+    }
+  }
+}
+
+template <class T>
+void transpose(void const* from, void* to, std::int64_t matrices, std::int64_t rows,
+               std::int64_t cols, device::StreamView stream) {
+  auto const tiles_of = [](std::int64_t extent) {
+    return static_cast<int>((extent + kSide - 1) / kSide);
+  };
+  int const tiles = tiles_of(rows) * tiles_of(cols);
+  if (matrices * tiles == 0) return;
+  QUAD_LAUNCH(conv2d_transpose_kernel<T>, dim3(static_cast<unsigned>(matrices * tiles)),
+              dim3(kTransposeThreads), 0, stream, static_cast<T const*>(from), static_cast<T*>(to),
+              static_cast<int>(rows), static_cast<int>(cols), Divisor{tiles},
+              Divisor{tiles_of(cols)});
 }
 
 /// By way of nhwc.
@@ -333,7 +341,7 @@ void launch_nchw(Problem const& problem, device::StreamView stream) {
   nhwc.y.data = scratch + copies.y;
   transpose<T>(problem.x.data, nhwc.x.data, z.n, z.c, z.h * z.w, stream);
   transpose<T>(problem.w.data, nhwc.w.data, z.k, z.group_channels(), z.r * z.s, stream);
-  launch_quickest<T>(nhwc, stream);
+  launch_nhwc<T>(nhwc, stream);
   transpose<T>(nhwc.y.data, problem.y.data, z.n, z.positions(), z.k, stream);
 }
 
@@ -342,7 +350,7 @@ void launch_best(Problem const& problem, device::StreamView stream) {
     if (problem.layout == DataLayout::nchw) {
       launch_nchw<T>(problem, stream);
     } else {
-      launch_quickest<T>(problem, stream);
+      launch_nhwc<T>(problem, stream);
     }
   });
 }
@@ -352,6 +360,10 @@ void launch_best(Problem const& problem, device::StreamView stream) {
 std::size_t scratch_bytes(Problem const& p, device::Facts const& /*device*/) {
   return p.layout == DataLayout::nchw ? NhwcCopies{p}.end : 0;
 }
+
+constexpr int kMaxCorner = 127;  // of an image map
+constexpr int kMaxStep = 8;
+constexpr std::int64_t kMaxPixel = 255;  // into a window
 
 std::string unsupported(Problem const& p) {
   Shape const& z = p.shape;

@@ -22,7 +22,7 @@
 namespace quadrille::kernels::gemm {
 namespace {
 
-using Large = simt_tiles::Tile<2, 4>;
+using BlockTile = simt_tiles::Tile<2, 4>;
 
 #ifdef QUAD_KERNELS
 
@@ -32,13 +32,13 @@ using namespace simt_tiles;
 class WholeTiles {
  public:
   __device__ explicit WholeTiles(Operands<float> const& p)
-      : tiles_m_{divide_up(p.m, Large::kBM)},
-        tiles_n_{divide_up(p.n, Large::kBN)},
-        stages_{divide_up(p.k, Large::kBK)},
+      : tiles_m_{divide_up(p.m, BlockTile::kBM)},
+        tiles_n_{divide_up(p.n, BlockTile::kBN)},
+        stages_{divide_up(p.k, BlockTile::kBK)},
         tile_{static_cast<int>(blockIdx.x)} {}
 
   __device__ Corner corner(int tile) const {
-    return corner_in_bands<Large>(tiles_m_, tiles_n_, tile);
+    return corner_in_bands<BlockTile>(tiles_m_, tiles_n_, tile);
   }
   __device__ bool next(Run& run) {
     if (tile_ >= tiles_m_ * tiles_n_) return false;
@@ -53,20 +53,20 @@ class WholeTiles {
 
 __global__ void __launch_bounds__(kThreads, 1) gemm_persistent_kernel(Operands<float> p) {
   QUAD_DYNAMIC_SHARED(float, shared);
-  Position const position{static_cast<int>(threadIdx.x) / 32, Large::kWarpsN};
+  Position const position{static_cast<int>(threadIdx.x) / 32, BlockTile::kWarpsN};
   // changed: copies go on with the next tile of this block
   WholeTiles tiles{p};
-  Loader<Large, true, WholeTiles> loader{p, tiles};
+  Loader<BlockTile, true, WholeTiles> loader{p, tiles};
   float const* const from_a = shared + position.row;
-  float const* const from_b = shared + Large::kStageA + position.col;
-  RingState<Large> ring;
+  float const* const from_b = shared + BlockTile::kStageA + position.col;
+  RingState<BlockTile> ring;
 #pragma unroll 1
-  for (int t = 0; t < Large::kStages - 1; ++t) {
-    loader.copy(shared + t * Large::kStage);
+  for (int t = 0; t < BlockTile::kStages - 1; ++t) {
+    loader.copy(shared + t * BlockTile::kStage);
     ptx::cp_async_commit();  // also an empty group, so that a wait counts stages
     loader.advance();
   }
-  ptx::cp_async_wait<Large::kStages - 2>();
+  ptx::cp_async_wait<BlockTile::kStages - 2>();
   __syncthreads();  // the copies of all threads to the first stage have arrived
   Run run;
   // changed: the same loop, once for each tile
@@ -78,10 +78,10 @@ __global__ void __launch_bounds__(kThreads, 1) gemm_persistent_kernel(Operands<f
     for (int t = 0; t < run.count; ++t) {
       loader.copy(shared + ring.writing);
       ptx::cp_async_commit();
-      multiply_stage<Large>(from_a + ring.reading, from_b + ring.reading, values, accumulators);
+      multiply_stage<BlockTile>(from_a + ring.reading, from_b + ring.reading, values, accumulators);
       loader.advance();
       ring.advance();
-      ptx::cp_async_wait<Large::kStages - 2>();
+      ptx::cp_async_wait<BlockTile::kStages - 2>();
       __syncthreads();  // the next stage is complete, and all have read this one
     }
     add_products(accumulators, values[1]);
@@ -93,10 +93,10 @@ __global__ void __launch_bounds__(kThreads, 1) gemm_persistent_kernel(Operands<f
 void launch(Problem const& problem, device::StreamView stream) {
   auto const p = operands<float>(problem);
   if (p.m == 0 || p.n == 0) return;
-  int const tiles = divide_up(p.m, Large::kBM) * divide_up(p.n, Large::kBN);
+  int const tiles = divide_up(p.m, BlockTile::kBM) * divide_up(p.n, BlockTile::kBN);
   int const blocks = blocks_of(problem, tiles, multiprocessors_of(problem, stream.facts()));
   QUAD_LAUNCH(gemm_persistent_kernel, dim3(static_cast<unsigned>(blocks)), dim3(kThreads),
-              Large::kSharedBytes, stream, p);
+              BlockTile::kSharedBytes, stream, p);
 }
 
 #endif  // QUAD_KERNELS
@@ -108,7 +108,7 @@ extern constinit Variant<Problem> const persistent{
      .where = Where::cuda,
      .types = {core::DataType::f32},
      .needs =
-         {.shared_bytes = Large::kSharedBytes,
+         {.shared_bytes = BlockTile::kSharedBytes,
           .layouts = {Layout::nn},
           .row_bytes = 16,
           .alignment = 16,
@@ -118,6 +118,6 @@ extern constinit Variant<Problem> const persistent{
      .source = "own",
      .summary = "multistage by persistent blocks, tiles in bands"},
     QUAD_KERNEL_LAUNCH(launch),
-    {.notes = {.tile = Large::kExtents, .bounds_multiprocessors = true}}};
+    {.notes = {.tile = BlockTile::kExtents, .bounds_multiprocessors = true}}};
 
 }  // namespace quadrille::kernels::gemm

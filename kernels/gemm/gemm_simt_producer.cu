@@ -28,26 +28,26 @@ namespace {
 
 using namespace simt_tiles;
 
-using Large = Tile<2, 4>;
+using BlockTile = Tile<2, 4>;
 constexpr int kProducers = 128;
 
 #ifdef QUAD_KERNELS
 
-using Barriers = StageBarriers<Large::kStages>;
-constexpr std::size_t kSharedBytes = Large::kSharedBytes + sizeof(Barriers);
+using Barriers = StageBarriers<BlockTile::kStages>;
+constexpr std::size_t kSharedBytes = BlockTile::kSharedBytes + sizeof(Barriers);
 
 template <bool kVectors>
-__device__ void produce(Operands<float> const& p, SplitRuns<Large> const& runs, float* stages,
+__device__ void produce(Operands<float> const& p, SplitRuns<BlockTile> const& runs, float* stages,
                         Barriers& barriers) {
   // Stages on their way at a time; fewer than the ring has, or all would wait for all.
   constexpr int kAhead = 2;
-  Loader<Large, kVectors, SplitRuns<Large>, kProducers> loader{p, runs};
-  PipelineState<Large::kStages> filled, arrived;
+  Loader<BlockTile, kVectors, SplitRuns<BlockTile>, kProducers> loader{p, runs};
+  PipelineState<BlockTile::kStages> filled, arrived;
   int ahead = 0;
 #pragma unroll 1
   for (; !loader.is_done(); filled.advance()) {
     ptx::mbarrier_wait(&barriers.empty[filled.stage], filled.parity ^ 1U);
-    loader.copy(stages + filled.stage * Large::kStage);
+    loader.copy(stages + filled.stage * BlockTile::kStage);
     ptx::cp_async_commit();
     loader.advance();
     if (++ahead > kAhead) {
@@ -67,10 +67,10 @@ template <bool kVectors>
 __global__ void __launch_bounds__(kThreads + kProducers, 1)
     gemm_simt_producer_kernel(Operands<float> p, Plan plan) {
   QUAD_DYNAMIC_SHARED(float, stages);
-  auto& barriers = *reinterpret_cast<Barriers*>(stages + Large::kSharedFloats);
+  auto& barriers = *reinterpret_cast<Barriers*>(stages + BlockTile::kSharedFloats);
   if (threadIdx.x == 0) barriers.init(kProducers, kWarps);
   int const block = number_of_block(plan);
-  SplitRuns<Large> runs{plan, block};
+  SplitRuns<BlockTile> runs{plan, block};
   __syncthreads();  // the barriers are ready
   if (threadIdx.x >= kThreads) {
     ptx::setmaxnreg_dec<72>();
@@ -79,10 +79,10 @@ __global__ void __launch_bounds__(kThreads + kProducers, 1)
   }
   ptx::setmaxnreg_inc<216>();
 
-  Position const position{static_cast<int>(threadIdx.x) / 32, Large::kWarpsN};
+  Position const position{static_cast<int>(threadIdx.x) / 32, BlockTile::kWarpsN};
   float const* const my_a = stages + position.row;
-  float const* const my_b = stages + Large::kStageA + position.col;
-  PipelineState<Large::kStages> state;
+  float const* const my_b = stages + BlockTile::kStageA + position.col;
+  PipelineState<BlockTile::kStages> state;
   Run run;
 #pragma unroll 1
   while (runs.next(run)) {
@@ -91,8 +91,8 @@ __global__ void __launch_bounds__(kThreads + kProducers, 1)
 #pragma unroll 1
     for (int t = 0; t < run.count; ++t, state.advance()) {
       ptx::mbarrier_wait(&barriers.full[state.stage], state.parity);
-      int const at = state.stage * Large::kStage;
-      multiply_stage<Large>(my_a + at, my_b + at, values, accumulators);
+      int const at = state.stage * BlockTile::kStage;
+      multiply_stage<BlockTile>(my_a + at, my_b + at, values, accumulators);
       __syncwarp();  // all lanes have read the stage
       if (threadIdx.x % 32 == 0) ptx::mbarrier_arrive(&barriers.empty[state.stage]);
     }
@@ -112,7 +112,7 @@ void launch(Problem const& problem, device::StreamView stream) {
   auto const p = operands<float>(problem);
   if (p.m == 0 || p.n == 0) return;
   int const multiprocessors = multiprocessors_of(problem, stream.facts());
-  Plan plan = plan_of<Large>(p);
+  Plan plan = plan_of<BlockTile>(p);
   bool const is_split =
       plan.tiles % multiprocessors != 0 && split_tiles(plan, scratch_of(problem), multiprocessors);
   int const blocks = is_split ? multiprocessors : blocks_of(problem, plan.tiles, multiprocessors);
@@ -132,7 +132,7 @@ extern constinit Variant<Problem> const simt_producer{
      .types = {core::DataType::f32},
      // Half a tile each way, because places in the order of tiles go up to twice their number.
      .needs = {.compute_capability = 90,
-               .shared_bytes = Large::kSharedBytes,
+               .shared_bytes = BlockTile::kSharedBytes,
                .layouts = {Layout::nn},
                .max_extent = kMaxCudaExtent,
                .tile = {64, 128}},

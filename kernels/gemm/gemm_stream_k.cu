@@ -24,7 +24,7 @@
 namespace quadrille::kernels::gemm {
 namespace {
 
-using Large = simt_tiles::Tile<2, 4>;
+using BlockTile = simt_tiles::Tile<2, 4>;
 
 #ifdef QUAD_KERNELS
 
@@ -32,22 +32,22 @@ using namespace simt_tiles;
 
 __global__ void __launch_bounds__(kThreads, 1) gemm_stream_k_kernel(Operands<float> p, Plan plan) {
   QUAD_DYNAMIC_SHARED(float, shared);
-  Position const position{static_cast<int>(threadIdx.x) / 32, Large::kWarpsN};
+  Position const position{static_cast<int>(threadIdx.x) / 32, BlockTile::kWarpsN};
   // changed: by a ticket, so that a block waits for others that have started
   int const block = number_of_block(plan);
   // changed: parts of tiles, of as many stages for each block
-  SplitRuns<Large> runs{plan, block};
-  Loader<Large, true, SplitRuns<Large>> loader{p, runs};
+  SplitRuns<BlockTile> runs{plan, block};
+  Loader<BlockTile, true, SplitRuns<BlockTile>> loader{p, runs};
   float const* const from_a = shared + position.row;
-  float const* const from_b = shared + Large::kStageA + position.col;
-  RingState<Large> ring;
+  float const* const from_b = shared + BlockTile::kStageA + position.col;
+  RingState<BlockTile> ring;
 #pragma unroll 1
-  for (int t = 0; t < Large::kStages - 1; ++t) {
-    loader.copy(shared + t * Large::kStage);
+  for (int t = 0; t < BlockTile::kStages - 1; ++t) {
+    loader.copy(shared + t * BlockTile::kStage);
     ptx::cp_async_commit();  // also an empty group, so that a wait counts stages
     loader.advance();
   }
-  ptx::cp_async_wait<Large::kStages - 2>();
+  ptx::cp_async_wait<BlockTile::kStages - 2>();
   __syncthreads();  // the copies of all threads to the first stage have arrived
   Run run;
 #pragma unroll 1
@@ -58,10 +58,10 @@ __global__ void __launch_bounds__(kThreads, 1) gemm_stream_k_kernel(Operands<flo
     for (int t = 0; t < run.count; ++t) {
       loader.copy(shared + ring.writing);
       ptx::cp_async_commit();
-      multiply_stage<Large>(from_a + ring.reading, from_b + ring.reading, values, accumulators);
+      multiply_stage<BlockTile>(from_a + ring.reading, from_b + ring.reading, values, accumulators);
       loader.advance();
       ring.advance();
-      ptx::cp_async_wait<Large::kStages - 2>();
+      ptx::cp_async_wait<BlockTile::kStages - 2>();
       __syncthreads();  // the next stage is complete, and all have read this one
     }
     add_products(accumulators, values[1]);
@@ -81,12 +81,12 @@ void launch(Problem const& problem, device::StreamView stream) {
   auto const p = operands<float>(problem);
   if (p.m == 0 || p.n == 0) return;
   int const multiprocessors = multiprocessors_of(problem, stream.facts());
-  Plan plan = plan_of<Large>(p);
+  Plan plan = plan_of<BlockTile>(p);
   bool const is_split =
       plan.tiles % multiprocessors != 0 && split_tiles(plan, scratch_of(problem), multiprocessors);
   int const blocks = is_split ? multiprocessors : blocks_of(problem, plan.tiles, multiprocessors);
   QUAD_LAUNCH(gemm_stream_k_kernel, dim3(static_cast<unsigned>(blocks)), dim3(kThreads),
-              Large::kSharedBytes, stream, p, plan);
+              BlockTile::kSharedBytes, stream, p, plan);
 }
 
 #endif  // QUAD_KERNELS
@@ -98,7 +98,7 @@ extern constinit Variant<Problem> const stream_k{
      .where = Where::cuda,
      .types = {core::DataType::f32},
      .needs =
-         {.shared_bytes = Large::kSharedBytes,
+         {.shared_bytes = BlockTile::kSharedBytes,
           .layouts = {Layout::nn},
           .row_bytes = 16,
           .alignment = 16,

@@ -31,7 +31,7 @@ namespace {
 
 using namespace simt_tiles;
 
-using Large = Tile<2, 4>;
+using BlockTile = Tile<2, 4>;
 
 constexpr int kBlockThreads = kThreads + 128;
 constexpr int kSide = 128;  // of a box, in rows of A and columns of B
@@ -45,7 +45,7 @@ constexpr std::size_t kSharedBytes = kStages * (kStage * sizeof(float) + 2 * siz
 #ifdef QUAD_KERNELS
 
 /// Starts the copies of all stages, each as soon as it is empty; one thread.
-__device__ void produce(ptx::TensorMap const& a, ptx::TensorMap const& b, SplitRuns<Large> runs,
+__device__ void produce(ptx::TensorMap const& a, ptx::TensorMap const& b, SplitRuns<BlockTile> runs,
                         float* stages, StageBarriers<kStages>& barriers) {
   PipelineState<kStages> state;
   Run run;
@@ -120,7 +120,7 @@ __global__ void __launch_bounds__(kBlockThreads, 1)
   int const lane = static_cast<int>(threadIdx.x) % 32;
   if (threadIdx.x == 0) barriers.init(1, kWarps);
   int const block = number_of_block(plan);
-  SplitRuns<Large> runs{plan, block};
+  SplitRuns<BlockTile> runs{plan, block};
   __syncthreads();  // the barriers are ready
   if (warp >= kWarps) {
     ptx::setmaxnreg_dec<24>();
@@ -131,8 +131,8 @@ __global__ void __launch_bounds__(kBlockThreads, 1)
 
   int const lane_row = lane >> 2;
   int const lane_col = (lane & 3) * 4;
-  int const row = warp / Large::kWarpsN * kWarpTile;
-  int const col = warp % Large::kWarpsN * kWarpTile;
+  int const row = warp / BlockTile::kWarpsN * kWarpTile;
+  int const col = warp % BlockTile::kWarpsN * kWarpTile;
   float const* const my_a = stages + (row + lane_row) * kBK;
   float const* const my_b = stages + (1 + col / kSide) * kBox + col % kSide + lane_col;
   PipelineState<kStages> state;
@@ -196,7 +196,7 @@ void launch(Problem const& problem, device::StreamView stream) {
   auto const p = operands<float>(problem);
   if (p.m == 0 || p.n == 0) return;
   int const multiprocessors = multiprocessors_of(problem, stream.facts());
-  Plan plan = plan_of<Large>(p);
+  Plan plan = plan_of<BlockTile>(p);
   bool const is_split =
       plan.tiles % multiprocessors != 0 && split_tiles(plan, scratch_of(problem), multiprocessors);
   int const blocks = is_split ? multiprocessors : blocks_of(problem, plan.tiles, multiprocessors);

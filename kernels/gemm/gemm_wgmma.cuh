@@ -39,7 +39,7 @@ struct WgmmaConfig {
   int raster = 8;  ///< clusters side by side that run together
 };
 
-// The tiles of persistent blocks. Where shared memory allows it, a warp has a epilogue tile for each that it
+// The tiles of persistent blocks. Where shared memory allows it, a warp has an epilogue tile for each that it
 // stores.
 inline constexpr WgmmaConfig kWide{.epilogue_tiles = 2, .cluster = 2};
 inline constexpr WgmmaConfig kMiddle{.bn = 192, .epilogue_tiles = 3, .cluster = 2};
@@ -327,7 +327,7 @@ struct WgmmaTile {
   /// Brings the part of C under a tile to the L2 cache; one thread.
   __device__ static void prefetch_c(ptx::TensorMap const& c, HalfOperands<T> const& p,
                                     BlockCorner corner) {
-    int const cols = p.is_c_f32 ? 32 : 64;  // of a epilogue tile
+    int const cols = p.is_c_f32 ? 32 : 64;  // of an epilogue tile
 #pragma unroll 1
     for (int row = corner.row; row < min(corner.row + kConfig.bm, p.m); row += kEpilogueTileRows) {
 #pragma unroll 1
@@ -397,7 +397,7 @@ class WgmmaWarpgroup {
   }
 
   /// Updates C by way of shared memory. `corner`: of the tile. `c`: C as epilogue tiles, where these are
-  /// stored by tensor copies: a epilogue tile is free again when they have read it.
+  /// stored by tensor copies: an epilogue tile is free again when they have read it.
   __device__ void write(HalfOperands<T> const& p, BlockCorner corner, unsigned char* shared,
                         ptx::TensorMap const* c = nullptr) {
     if (sizeof(T) == 4 || p.is_c_f32) {

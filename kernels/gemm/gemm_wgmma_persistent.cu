@@ -9,7 +9,7 @@
 ///              while its warps store one, the copies of the next are on their way, and the ring is
 ///              full when they come back to it. A warp hands 16 rows x 128 bytes of C at a time to
 ///              the copy engine and goes on; stmatrix writes them to shared memory without
-///              conflicts. Tiles go in bands of 8 columns, so that what runs together is about
+///              conflicts. Tiles go in bands 8 tiles wide, so that what runs together is about
 ///              square, and the columns of B that a band reads stay in the L2 cache. Where beta is
 ///              not 0, the producer has C brought to the L2 cache before it is needed. The kernel
 ///              may start while the one before it in the stream ends (programmatic stream
@@ -23,7 +23,8 @@
 ///   copy engine                                       | stores C of tile 0 ...........
 ///
 ///              Both loops are those of wgmma_multicast inside of a loop over tiles, with a state of
-///              the ring that goes on from tile to tile; what follows stores by copies
+///              the ring that goes on from tile to tile; the map of C, its prefetch and the wait at
+///              the end belong to the stores by copies
 /// Before       wgmma_multicast
 /// Shapes       row-major, A and B as they are or transposed; copies fill edges with zeros and cut
 ///              C off
@@ -42,21 +43,27 @@ namespace {
 
 #ifdef QUAD_KERNELS
 
+// Tile: 128 x 256, 192, 128 or 64 of C (kWide, kMiddle, kNarrow, kSlim), 64 rows a warpgroup. A stage has
+// 128 bytes of k (64 elements of 16 bits, 32 of tf32); the ring has 4, 4, 6 or 8 stages.
+// Shared memory: stage 0 (A, B), stage 1 ..., two or three epilogue tiles of 2 KiB a warp, full, empty.
 template <class Tile>
 __global__ void __launch_bounds__(Tile::kThreads, 1)
     gemm_wgmma_persistent_kernel(const __grid_constant__ ptx::TensorMap a,
                                  const __grid_constant__ ptx::TensorMap b,
                                  const __grid_constant__ ptx::TensorMap c, Majors majors,
-                                 bool is_c_copied, HalfOperands<typename Tile::Type> p) {
+                                 bool copies_store_c, HalfOperands<typename Tile::Type> p) {
   constexpr WgmmaConfig kConfig = Tile::kConfig;
   QUAD_DYNAMIC_SHARED(unsigned char, shared);
-  if (threadIdx.x == 0 && is_c_copied) ptx::tensor_map_prefetch(c);
+  if (threadIdx.x == 0 && copies_store_c) ptx::tensor_map_prefetch(c);
   WgmmaRing<Tile> ring{shared, a, b};
   int const k_tiles = divide_up(p.k, Tile::kStageK);
-  int const tiles = ClusterTiles<Tile>::count(p);
+  // A cluster takes pairs of tiles, one below the other; corner() is that of this block's tile.
+  int const pairs = ClusterTiles<Tile>::count(p);
   int const first = static_cast<int>(blockIdx.x) / kConfig.cluster;
   int const step = static_cast<int>(gridDim.x) / kConfig.cluster;
-  typename WgmmaRing<Tile>::State state;  // goes on from tile to tile
+  // Goes on from tile to tile. The producer waits for the other parity, so that the first round finds all
+  // stages empty.
+  typename WgmmaRing<Tile>::State state;
   ptx::griddepcontrol_launch_dependents();
   ptx::griddepcontrol_wait();  // nothing has been read or written before
   if (threadIdx.x >= Tile::kConsumerThreads) {
@@ -64,39 +71,50 @@ __global__ void __launch_bounds__(Tile::kThreads, 1)
     if (threadIdx.x == Tile::kConsumerThreads) {
       int const rank = ring.rank();
 #pragma unroll 1
-      for (int tile = first; tile < tiles; tile += step) {
-        auto const corner = ClusterTiles<Tile>::corner(p, tile);
+      for (int pair = first; pair < pairs; pair += step) {
+        auto const corner = ClusterTiles<Tile>::corner(p, pair);
 #pragma unroll 1
         for (int t = 0; t < k_tiles; ++t, state.advance()) {
+          // Waits until 8 warps of each block have released the stage, then has `full` expect A and all
+          // of B: this block sends half of B to both, the other block the other half.
           auto const stage = ring.producer_acquire(state);
           Tile::A::load(stage.a, a, majors.a, corner.row, t * Tile::kStageK, stage.full);
           Tile::B::load(stage.b, b, majors.b, corner.col, t * Tile::kStageK, stage.full, rank);
         }
-        if (p.beta != 0 && is_c_copied) Tile::prefetch_c(c, p, corner);
+        if (p.beta != 0 && copies_store_c) Tile::prefetch_c(c, p, corner);
       }
+      // No block ends while the other may still copy to it or arrive at its barriers.
       ring.producer_tail(state);
     }
   } else {
     ptx::setmaxnreg_inc<232>();
     WgmmaWarpgroup<Tile> warpgroup{shared, majors};
 #pragma unroll 1
-    for (int tile = first; tile < tiles; tile += step) {
+    for (int pair = first; pair < pairs; pair += step) {
       if (k_tiles == 0) warpgroup.clear();
       int before = 0;  // the stage whose products were started last
       with_majors<typename Tile::Type>(majors, [&]<ptx::Major kA, ptx::Major kB>() {
 #pragma unroll 1
         for (int t = 0; t < k_tiles; ++t, state.advance()) {
           ring.consumer_wait(state);
-          warpgroup.template multiply<kA, kB>(state.stage, t > 0);
-          ptx::wgmma_wait<1>();  // those of the k-tile before are complete
-          if (t > 0) ring.consumer_release(before);
+          warpgroup.template multiply<kA, kB>(state.stage, t > 0);  // false: overwrites
+          ptx::wgmma_wait<1>();                      // those of the k-tile before are complete
+          if (t > 0) ring.consumer_release(before);  // in both blocks, one arrival a warp
           before = state.stage;
         }
         warpgroup.finish();
       });
       if (k_tiles > 0) ring.consumer_release(before);
-      warpgroup.write(p, ClusterTiles<Tile>::corner(p, tile), shared, is_c_copied ? &c : nullptr);
+      // A warp has 16 rows of the warpgroup's 64. For each 128 bytes of them, in epilogue tiles by turns:
+      //   lane 0       waits until the copy engine has read what this epilogue tile held before
+      //   all lanes    alpha sums + beta C, by stmatrix to the epilogue tile (st.shared in f32);
+      //                fence.proxy.async, __syncwarp
+      //   lane 0       starts the tensor store, commits it as a group and goes on
+      // Nobody waits for the last stores: they run under the products of the next tile.
+      warpgroup.write(p, ClusterTiles<Tile>::corner(p, pair), shared,
+                      copies_store_c ? &c : nullptr);
     }
+    // Copies may still be reading shared memory, which ends with the block.
     if (threadIdx.x % 32 == 0) ptx::bulk_wait_read<0>();
   }
 }
@@ -108,27 +126,26 @@ void launch(Problem const& problem, device::StreamView stream) {
         int const clusters =
             blocks_of(problem, ClusterTiles<Tile>::count(p),
                       multiprocessors_of(problem, stream.facts()) / kConfig.cluster);
-        bool const is_c_copied = Tile::copies_c(problem.c);
+        bool const copies_store_c = Tile::copies_c(problem.c);
         QUAD_LAUNCH(gemm_wgmma_persistent_kernel<Tile>,
                     (LaunchShape{.grid = static_cast<unsigned>(clusters * kConfig.cluster),
                                  .block = Tile::kThreads,
                                  .shared_bytes = Tile::kSharedBytes,
                                  .cluster = kConfig.cluster,
                                  .overlaps_previous = true}),
-                    stream, a, b, is_c_copied ? Tile::map_of_c(problem.c) : ptx::TensorMap{},
-                    majors, is_c_copied, p);
+                    stream, a, b, copies_store_c ? Tile::map_of_c(problem.c) : ptx::TensorMap{},
+                    majors, copies_store_c, p);
       });
 }
 
 void launch_best(Problem const& problem, device::StreamView stream) {
   constexpr auto kKinds =
       persistent_kinds<Problem>(launch<kWide>, launch<kMiddle>, launch<kNarrow>, launch<kSlim>);
-  std::int64_t const row_bytes =
-      problem.k() * static_cast<std::int64_t>(core::size_of(problem.a.type));
+  auto const size = static_cast<std::int64_t>(core::size_of(problem.a.type));
+  std::int64_t const k_tiles = (problem.k() * size + 127) / 128;
   int const multiprocessors = multiprocessors_of(problem, stream.facts());
   auto const cycles = [&](WgmmaKind<Problem> const& kind) {
-    return persistent_cycles(kind, problem.m(), problem.n(), (row_bytes + 127) / 128,
-                             multiprocessors);
+    return persistent_cycles(kind, problem.m(), problem.n(), k_tiles, multiprocessors);
   };
   launch_quickest(kKinds, cycles, problem, stream);
 }

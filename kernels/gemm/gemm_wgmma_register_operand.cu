@@ -351,12 +351,12 @@ template <class Tile, bool kIsTransposed>
 __global__ void __launch_bounds__(Tile::kThreads, 1)
     gemm_wgmma_register_operand_kernel(const __grid_constant__ ptx::TensorMap first,
                                        const __grid_constant__ ptx::TensorMap second,
-                                       const __grid_constant__ ptx::TensorMap c, bool is_c_copied,
-                                       HalfOperands<float> p, Plan plan) {
+                                       const __grid_constant__ ptx::TensorMap c,
+                                       bool copies_store_c, HalfOperands<float> p, Plan plan) {
   using Product = RegisterProduct<Tile, kIsTransposed>;
   constexpr WgmmaConfig kConfig = Tile::kConfig;
   QUAD_DYNAMIC_SHARED(unsigned char, shared);
-  if (threadIdx.x == 0 && is_c_copied) ptx::tensor_map_prefetch(c);
+  if (threadIdx.x == 0 && copies_store_c) ptx::tensor_map_prefetch(c);
   WgmmaRing<Tile> ring{shared, first, second};
   HalfOperands<float> of_tiles = p;
   if (kIsTransposed) {
@@ -382,7 +382,7 @@ __global__ void __launch_bounds__(Tile::kThreads, 1)
           Tile::B::load(stage.b, second, ptx::Major::k, corner.col, k, stage.full, rank);
         }
         bool const is_last = run.first + run.count == plan.stages;
-        if (p.beta != 0 && is_c_copied && is_last) Product::prefetch(c, p, corner);
+        if (p.beta != 0 && copies_store_c && is_last) Product::prefetch(c, p, corner);
       }
       ring.producer_tail(state);
     }
@@ -398,7 +398,8 @@ __global__ void __launch_bounds__(Tile::kThreads, 1)
         continue;
       }
       if (run.first > 0) product.fix_up(plan, cluster, run.tile);
-      product.write(p, ClusterTiles<Tile>::corner(of_tiles, run.tile), is_c_copied ? &c : nullptr);
+      product.write(p, ClusterTiles<Tile>::corner(of_tiles, run.tile),
+                    copies_store_c ? &c : nullptr);
     }
     if (threadIdx.x % 32 == 0) ptx::bulk_wait_read<0>();
   }
@@ -435,7 +436,7 @@ void launch_as(Problem const& problem, device::StreamView stream) {
   Plan const plan = plan_of(kConfig, problem, multiprocessors).plan;
   int const all = multiprocessors / kConfig.cluster;
   int const clusters = plan.split > 0 ? all : blocks_of(problem, plan.tiles, all);
-  bool const is_c_copied = Tile::copies_c(problem.c);
+  bool const copies_store_c = Tile::copies_c(problem.c);
   QUAD_LAUNCH((gemm_wgmma_register_operand_kernel<Tile, kIsTransposed>),
               (LaunchShape{.grid = static_cast<unsigned>(clusters * kConfig.cluster),
                            .block = Tile::kThreads,
@@ -443,7 +444,7 @@ void launch_as(Problem const& problem, device::StreamView stream) {
                            .cluster = kConfig.cluster}),
               stream, Tile::A::map_of(first, ptx::Major::mn),
               Tile::B::map_of(second, ptx::Major::k),
-              is_c_copied ? Product::map_of_c(problem.c) : ptx::TensorMap{}, is_c_copied,
+              copies_store_c ? Product::map_of_c(problem.c) : ptx::TensorMap{}, copies_store_c,
               half_operands<float>(problem), plan);
 }
 
