@@ -35,7 +35,7 @@
 #include "attention/attention_mma.cuh"
 #include "common/ptx/bulk_copies.cuh"
 #include "common/ptx/wgmma.cuh"
-#include "gemm/gemm_stage_barriers.cuh"
+#include "gemm/hopper/gemm_stage_barriers.cuh"
 
 #include <algorithm>
 

@@ -3,7 +3,7 @@
 #pragma once
 
 #include "attention/attention.hpp"
-#include "common/library.hpp"
+#include "vendor/library.hpp"
 
 namespace quadrille::kernels::attention {
 

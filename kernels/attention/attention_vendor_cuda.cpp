@@ -16,7 +16,7 @@
 ///              the stream. It cannot be recorded
 /// Accuracy     error_bound()
 #include "attention/attention_library.hpp"
-#include "common/cudnn.hpp"
+#include "vendor/cudnn.hpp"
 
 #include <array>
 #include <limits>

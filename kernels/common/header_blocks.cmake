@@ -2,7 +2,7 @@
 # SPDX-License-Identifier: Apache-2.0
 #
 # A step of the build: writes OUTPUT, which holds the header blocks of the kernels' files below ROOT.
-file(GLOB files RELATIVE ${ROOT} ${ROOT}/*/*.cpp ${ROOT}/*/*.cu)
+file(GLOB_RECURSE files RELATIVE ${ROOT} ${ROOT}/*.cpp ${ROOT}/*.cu)
 set(rows "")
 foreach(path ${files})
   file(READ ${ROOT}/${path} text)

@@ -26,7 +26,7 @@
 ///              bits first, to nearest. A weight that is not finite may make NaN of what would be
 ///              infinite
 #include "conv2d/conv2d_cuda.cuh"
-#include "gemm/gemm_wgmma.cuh"
+#include "gemm/hopper/gemm_wgmma.cuh"
 
 #include <algorithm>
 

@@ -2,8 +2,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
-#include "common/library.hpp"
 #include "conv2d/conv2d.hpp"
+#include "vendor/library.hpp"
 
 namespace quadrille::kernels::conv2d {
 

@@ -16,8 +16,8 @@
 ///              needs for good. The first launch of a shape waits for the stream: the runner's first
 ///              run. It cannot be recorded
 /// Accuracy     that of the library; eps (sqrt(c r s) + 2) w for random data
-#include "common/cudnn.hpp"
 #include "conv2d/conv2d_library.hpp"
+#include "vendor/cudnn.hpp"
 
 #include <algorithm>
 #include <array>

@@ -12,8 +12,8 @@
 /// Launch       as cuDNN's attention; the first one of a shape searches for the fastest plan
 /// Accuracy     error_bound() of attention; plans that split the keys join them in any order
 #include "attention/attention.hpp"
-#include "common/cudnn.hpp"
 #include "paged_decode/paged_decode.hpp"
+#include "vendor/cudnn.hpp"
 
 namespace quadrille::kernels::attention {
 extern Variant<Problem> const vendor_cuda;

@@ -17,7 +17,7 @@
 #include "reduction/reduction_device.cuh"
 
 #ifdef __CUDACC__
-#include "common/cublas.hpp"
+#include "vendor/cublas.hpp"
 
 #include <cub/device/device_reduce.cuh>
 #include <thrust/iterator/counting_iterator.h>

@@ -20,7 +20,7 @@
 ///              a block for each tile, or over a link at most 4 for each multiprocessor
 /// Accuracy     exact
 #include "common/simt.cuh"
-#include "generate/generate.hpp"
+#include "support/generate.hpp"
 #include "transpose/transpose_blocks.hpp"
 
 #include <algorithm>

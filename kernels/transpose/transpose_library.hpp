@@ -2,8 +2,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
-#include "common/library.hpp"
 #include "transpose/transpose.hpp"
+#include "vendor/library.hpp"
 
 namespace quadrille::kernels::transpose {
 

@@ -15,7 +15,7 @@
 #include "transpose/transpose_library.hpp"
 
 #ifdef QUADRILLE_CUDA_TOOLKIT
-#include "common/cublas.hpp"
+#include "vendor/cublas.hpp"
 
 #include <algorithm>
 #endif

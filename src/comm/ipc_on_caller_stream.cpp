@@ -3,7 +3,7 @@
 #include "comm/ipc_on_caller_stream.hpp"
 
 #include "comm/group_memory.hpp"
-#include "exchange/exchange.hpp"
+#include "support/exchange.hpp"
 
 #include <algorithm>
 #include <string>

@@ -13,7 +13,7 @@
 #include "device/openmp_environment.hpp"
 #include "report/document.hpp"
 #include "report/table.hpp"
-#include "vector/index_map.hpp"
+#include "support/index_map.hpp"
 
 #include <CLI/CLI.hpp>
 #include <fmt/format.h>

@@ -2,7 +2,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "measure/digest.hpp"
 
-#include "generate/generate.hpp"
+#include "support/generate.hpp"
 
 namespace quadrille::measure {
 

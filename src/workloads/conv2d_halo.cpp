@@ -1,6 +1,6 @@
 // SPDX-FileCopyrightText: 2026 The Quadrille developers
 // SPDX-License-Identifier: Apache-2.0
-#include "pack/pack.hpp"
+#include "support/pack.hpp"
 #include "workloads/checks/convolution.hpp"
 #include "workloads/convolution.hpp"
 #include "workloads/tables.hpp"

@@ -5,8 +5,8 @@
 #include "comm/grid.hpp"
 #include "comm/threads.hpp"
 #include "core/generator.hpp"
-#include "generate/generate.hpp"
 #include "measure/workload.hpp"
+#include "support/generate.hpp"
 
 #include <fmt/format.h>
 

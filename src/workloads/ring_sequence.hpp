@@ -4,8 +4,8 @@
 
 #include "attention/attention.hpp"
 #include "comm/grid.hpp"
-#include "generate/generate.hpp"
 #include "ring_attention/ring_attention.hpp"
+#include "support/generate.hpp"
 
 #include <vector>
 

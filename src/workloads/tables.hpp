@@ -2,9 +2,9 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
-#include "common/library.hpp"
 #include "common/variant.hpp"
 #include "measure/workload.hpp"
+#include "vendor/library.hpp"
 #include "workloads/data.hpp"
 
 #include <algorithm>

@@ -22,7 +22,7 @@ INTERNAL = re.compile(r"QUAD_(SIMT|TSAN|PTX|OPERANDS|REGISTERS|WGMMA|ASM|MODEL|C
 def unmarked(folder):
     """Rows whose kernels are much like those of the rungs before them, in files without a `// changed:`."""
     kernels, before, marked = {}, {}, set()
-    for path in sorted(folder.glob("*.cu")):
+    for path in sorted(folder.rglob("*.cu")):
         text = path.read_text()
         rows = re.findall(r'(?:\.name = |\brow\()"(\w+)"', text)
         block = re.sub(r"\n/// +", " ", text[text.find("/// Before"):text.find("/// Shapes")])
@@ -56,7 +56,7 @@ def main():
     strange = {rung for rung in rungs if not fnmatch.filter({row["name"] for row in rows}, rung)}
     check(len(rungs) > 60 and not strange, f"the course names what is not there: {sorted(strange)}")
 
-    used = {word for path in (root / "kernels").glob("*/*.cu*") if path.parent.name not in ("simt", "common")
+    used = {word for path in (root / "kernels").rglob("*.cu*") if not {"simt", "common"} & {*path.parts}
             for word in re.findall(r"\bQUAD_[A-Z_]*[A-Z]", path.read_text())}
     unknown = {word for word in used if not INTERNAL.match(word) and f"{word}" not in text}
     check(len(used) > 5 and not unknown, f"the course does not translate {sorted(unknown)}")

@@ -1,7 +1,7 @@
 // SPDX-FileCopyrightText: 2026 The Quadrille developers
 // SPDX-License-Identifier: Apache-2.0
-#include "exchange/exchange.hpp"
 #include "kernels/exchange_kernels.hpp"
+#include "support/exchange.hpp"
 #include "support/expect_fails.hpp"
 #include "support/kernel_test.hpp"
 

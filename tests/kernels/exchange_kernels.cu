@@ -1,8 +1,8 @@
 // SPDX-FileCopyrightText: 2026 The Quadrille developers
 // SPDX-License-Identifier: Apache-2.0
-#include "exchange/exchange_lanes.cuh"
-#include "exchange/exchange_packed.cuh"
 #include "kernels/exchange_kernels.hpp"
+#include "support/exchange_lanes.cuh"
+#include "support/exchange_packed.cuh"
 
 namespace quadrille::test {
 namespace {

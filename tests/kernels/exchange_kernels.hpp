@@ -2,7 +2,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
-#include "exchange/exchange.hpp"
+#include "support/exchange.hpp"
 
 namespace quadrille::test {
 

@@ -1,7 +1,7 @@
 // SPDX-FileCopyrightText: 2026 The Quadrille developers
 // SPDX-License-Identifier: Apache-2.0
-#include "gemm/gemm_half_rows.cuh"
-#include "gemm/gemm_mma_tuned.cuh"
+#include "gemm/tensor_cores/gemm_half_rows.cuh"
+#include "gemm/tensor_cores/gemm_mma_tuned.cuh"
 #include "kernels/gemm_half_configs.hpp"
 
 namespace quadrille::test {

@@ -1,6 +1,6 @@
 // SPDX-FileCopyrightText: 2026 The Quadrille developers
 // SPDX-License-Identifier: Apache-2.0
-#include "generate/generate.hpp"
+#include "support/generate.hpp"
 #include "support/kernel_test.hpp"
 
 #include <gtest/gtest.h>

@@ -1,7 +1,7 @@
 // SPDX-FileCopyrightText: 2026 The Quadrille developers
 // SPDX-License-Identifier: Apache-2.0
-#include "pack/pack.hpp"
 #include "support/kernel_test.hpp"
+#include "support/pack.hpp"
 
 #include <gtest/gtest.h>
 

@@ -2,9 +2,9 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "kernels/vector_data.hpp"
 #include "support/expect_fails.hpp"
+#include "support/index_map.hpp"
 #include "support/kernel_test.hpp"
 #include "support/rows.hpp"
-#include "vector/index_map.hpp"
 #include "vector/vector.hpp"
 
 #include <gtest/gtest.h>

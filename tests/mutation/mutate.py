@@ -36,10 +36,12 @@ CHECKS = rf"validate|check\w*|compare\w*|allowed|agree|{BOUNDS}"
 PROGRAM = [r"^workloads/(correct|grids)\.np2(\.64Ki)?$", "^commands/(commands|bad_input)"]
 
 # Of each area: files, of which the functions to mutate (a pattern of names; ANY: all); expressions (of CMake)
-# for the tests in order, cheap ones first, where {operation} is the folder of the file.
+# for the tests in order, cheap ones first, where {operation} is the folder of the file
+# below kernels/, in support/ the first word of its name.
 AREAS = {
     "kernels": (
-        [("kernels/*/*.cu", ANY), ("kernels/[!cs]*/*.cuh", ANY), ("kernels/co[!m]*/*.cuh", ANY)],
+        [("kernels/**/*.cu", ANY), ("kernels/[!cs]*/**/*.cuh", ANY), ("kernels/co[!m]*/**/*.cuh", ANY),
+         ("kernels/support/*.cuh", ANY)],
         ["^kernels/{operation}(_[a-z]+)?_cuda_test_simt$", "^kernels/(variant|access)_test(_simt)?$"]),
     "exchanges": (
         [("src/comm/*.cpp", ANY)],
@@ -270,6 +272,8 @@ class Judge:
     def verdict(self, mutant: dict) -> str:
         path = ROOT / mutant["file"]
         operation, technique = mutant["file"].split("/")[1], path.stem.split("_", 1)[-1]
+        if operation == "support":
+            operation = path.stem.split("_")[0]
         tests = [t for e in AREAS[mutant["area"]][1] for t in self.tests_of(e.replace("{operation}", operation))]
         objects = self.objects(mutant["file"])
         self.make(objects)

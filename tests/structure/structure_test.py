@@ -38,7 +38,7 @@ LIBRARY_USERS = {
 }
 # Folders of kernels/ below the operations: the interpreter of CUDA kernels, and what reaches it.
 INTERPRETER = "simt"
-BELOW_OPERATIONS = [INTERPRETER, "common"]
+BELOW_OPERATIONS = [INTERPRETER, "common", "vendor"]
 # What says CUDA's own words on behalf of the kernels: the folder of instructions, and a file.
 CUDA_WORDS = re.compile(r"kernels/common/(ptx/|simt\.cuh$)")
 TOP_LEVEL = {
@@ -136,8 +136,9 @@ def kernel_headers(root: Path) -> list[str]:
         if fields != expected:
             found.append(f"{name}: header fields are {fields}, expected {expected}; the row says {ROW_FIELDS}")
         for rung in [m[2].split(";")[0] for m in stated if m[1] == "Before"]:
-            if not any(f'"{rung}"' in file.read_text() for file in files(path.parent, ["."], "cpp|cu")):
-                found.append(f"{name}: '{rung}' is not a rung of {path.parent.name}")
+            operation = name.parts[1]
+            if not any(f'"{rung}"' in file.read_text() for file in files(root / "kernels", [operation], "cpp|cu")):
+                found.append(f"{name}: '{rung}' is not a rung of {operation}")
     return found
 
 
@@ -323,17 +324,21 @@ def variant_names(root: Path, binary: Path) -> list[str]:
         for path in files(root, ["src", "kernels"], "[ch]pp|cu|cuh")
         if path.name != "access_counts.hpp"  # a generated table, whose key is the name
     }
+    def folder(path: Path) -> Path:
+        """Of an operation with its rooms."""
+        return root.joinpath(*path.relative_to(root).parts[:2]) if path.is_relative_to(root / "kernels") else path.parent
+
     homes: dict[str, set[Path]] = {}
     for path, text in texts.items():
         for match in definition.finditer(text):
-            homes.setdefault(match[1], set()).add(path.parent)
+            homes.setdefault(match[1], set()).add(folder(path))
     found = [f"{variant}: no file of src/ or kernels/ defines it" for variant in sorted(names - homes.keys())]
     for path, text in texts.items():
         places = [(match.start(), why) for pattern, why in decided for match in pattern.finditer(text)]
         places += [
             (match.start(), f"{match[0]} is the name of a variant, which its folder alone knows")
             for match in literal.finditer(text)
-            if match[1] not in SHARED_WORDS and path.stem != FORMER and path.parent not in homes.get(match[1], [path.parent])
+            if match[1] not in SHARED_WORDS and path.stem != FORMER and folder(path) not in homes.get(match[1], [folder(path)])
         ]
         found += [f"{path.relative_to(root)}:{text.count(chr(10), 0, at) + 1}: {why}" for at, why in sorted(places)]
     return found
@@ -341,7 +346,7 @@ def variant_names(root: Path, binary: Path) -> list[str]:
 
 # Folders of the layers whose tests run no operation, and the operations that these layers are made of.
 LEAN_TESTS = ["core", "device", "comm", "measure", "io"]
-PARTS_OF_LAYERS = {"exchange", "generate", "reduction", "pack"}
+PARTS_OF_LAYERS = {"reduction", "support"}
 
 
 def lean_programs(root: Path, binary: Path) -> list[str]:

@@ -1,6 +1,6 @@
 // SPDX-FileCopyrightText: 2026 The Quadrille developers
 // SPDX-License-Identifier: Apache-2.0
-#include "pack/pack.hpp"
+#include "support/pack.hpp"
 #include "workloads/ptrans/packing.hpp"
 
 #include <algorithm>

@@ -1,0 +1,17 @@
+// SPDX-FileCopyrightText: 2026 The Quadrille developers
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include "gemm/gemm.hpp"
+#include "vendor/library.hpp"
+
+namespace quadrille::kernels::gemm {
+
+extern constinit Library<Problem> const openblas, cublas;
+
+/// That of a row; empty for rows of this project.
+inline Library<Problem> library_of(VariantInfo const& row) {
+  return kernels::library_of<Problem>(row, openblas, cublas);
+}
+
+}  // namespace quadrille::kernels::gemm

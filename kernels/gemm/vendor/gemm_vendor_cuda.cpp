@@ -1,0 +1,499 @@
+// SPDX-FileCopyrightText: 2026 The Quadrille developers
+// SPDX-License-Identifier: Apache-2.0
+/// @file
+/// Matrix product by cuBLAS and cuBLASLt: the bar on a GPU.
+///
+///   C = alpha op(A) op(B) + beta C
+///
+/// Technique    the fastest of the plain call (cublasDgemm, cublasSgemm, cublasGemmEx for the rest)
+///              and of the algorithms that cuBLASLt names for the shape, timed by the first launch
+///              of a shape, on the transposed product C' = op(B)' op(A)', since both store by
+///              columns. Inputs keep all the bits of what the product is computed in, and sums are
+///              formed in it to the end: nothing emulated, no partial sums in a narrower C
+/// Shapes       row-major, any extents and leading dimensions
+/// Work         2 m n k flop
+/// Launch       one handle and 32 MiB of workspace per stream. A number of multiprocessors is a target
+///              of the library. The first launch on a stream makes
+///              them; that of a shape waits for the stream and times the candidates: the runner's
+///              first run. A launch that is recorded takes the plain call where none has been
+/// Accuracy     that of the library; eps (sqrt(k) + 2) w for random data
+#include "gemm/vendor/gemm_library.hpp"
+
+#include <cstdlib>
+
+#ifdef QUADRILLE_CUDA_TOOLKIT
+#include "common/search.hpp"
+#include "device/cuda/check.hpp"
+#include "vendor/cublas.hpp"
+#include "vendor/cublaslt.hpp"
+
+#include <algorithm>
+#include <compare>
+#include <cstring>
+#include <optional>
+#endif
+
+namespace quadrille::kernels::gemm {
+namespace {
+
+/// What makes a library of the toolkit compute in something else, whatever a program asks for.
+std::string unsupported(Problem const& p) {
+  if (core::size_of(p.a.type) == 2) return {};
+  bool const is_tf32 = core::compute_for(p.a.type, p.compute) == core::Compute::tf32;
+  for (char const* name : {"NVIDIA_TF32_OVERRIDE", "CUBLAS_EMULATE_SINGLE_PRECISION",
+                           "CUBLAS_EMULATE_DOUBLE_PRECISION"}) {
+    char const* const value = std::getenv(name);
+    if (value == nullptr) continue;
+    bool const is_on = std::string_view{value} != "0";
+    bool const allows_tf32 = std::string_view{name} == "NVIDIA_TF32_OVERRIDE";
+    if (is_tf32 && allows_tf32 && !is_on) return std::string{"computes in tf32; unset "} + name;
+    if (is_on && !(is_tf32 && allows_tf32)) {
+      return std::string{"computes in full precision; unset "} + name;
+    }
+  }
+  return {};
+}
+
+#ifdef QUADRILLE_CUDA_TOOLKIT
+
+using Algorithm = cublasLtMatmulAlgo_t;
+
+// Candidates that cuBLASLt is asked for, which it sorts by what it expects of them.
+constexpr int kMaxAlgorithms = 16;
+
+/// Calls a function of cuBLASLt and ends the job when it fails.
+#define QUAD_CUBLASLT(name, ...) \
+  CublasLt::instance().check(CublasLt::instance().get<decltype(name)>(#name)(__VA_ARGS__), #name)
+
+/// What of a problem decides which call is the fastest. Not beta: the libraries' lists of candidates
+/// do not depend on it.
+struct Shape {
+  explicit Shape(Problem const& p)
+      : types{p.a.type, p.c.type},
+        compute{core::compute_for(p.a.type, p.compute)},
+        transpose_a{p.transpose_a},
+        transpose_b{p.transpose_b},
+        multiprocessors{p.multiprocessors},
+        extents{p.m(), p.n(), p.k(), p.a.ld, p.b.ld, p.c.ld},
+        alignments{alignment_of(p.a), alignment_of(p.b), alignment_of(p.c)} {}
+  std::strong_ordering operator<=>(Shape const&) const = default;
+
+  /// Of the first element, in bytes; 256 is all that the library asks about.
+  static std::uint32_t alignment_of(device::MatrixView const& view) {
+    auto const address = reinterpret_cast<std::uintptr_t>(view.data) | 256U;
+    return static_cast<std::uint32_t>(address & (~address + 1));
+  }
+
+  std::array<core::DataType, 2> types;
+  core::Compute compute;
+  bool transpose_a, transpose_b;
+  int multiprocessors;
+  std::array<std::int64_t, 6> extents;
+  std::array<std::uint32_t, 3> alignments;
+};
+
+cudaDataType_t cuda_type(core::DataType type) {
+  switch (type) {
+    case core::DataType::f64: return CUDA_R_64F;
+    case core::DataType::f16: return CUDA_R_16F;
+    case core::DataType::bf16: return CUDA_R_16BF;
+    default: return CUDA_R_32F;
+  }
+}
+
+/// What the libraries compute in, and the numerical flags of algorithms that do no less.
+struct Arithmetic {
+  cublasComputeType_t compute;
+  core::DataType scalar;  ///< of alpha and beta
+  std::uint64_t accumulator;
+};
+Arithmetic arithmetic_of(Problem const& p) {
+  switch (core::compute_for(p.a.type, p.compute)) {
+    case core::Compute::f64:
+      return {CUBLAS_COMPUTE_64F, core::DataType::f64,
+              CUBLASLT_NUMERICAL_IMPL_FLAGS_ACCUMULATOR_64F};
+    case core::Compute::f16:
+      return {CUBLAS_COMPUTE_16F, core::DataType::f16,
+              CUBLASLT_NUMERICAL_IMPL_FLAGS_ACCUMULATOR_16F |
+                  CUBLASLT_NUMERICAL_IMPL_FLAGS_ACCUMULATOR_32F};
+    case core::Compute::tf32:
+      return {CUBLAS_COMPUTE_32F_FAST_TF32, core::DataType::f32,
+              CUBLASLT_NUMERICAL_IMPL_FLAGS_ACCUMULATOR_32F};
+    default:
+      return {CUBLAS_COMPUTE_32F, core::DataType::f32,
+              CUBLASLT_NUMERICAL_IMPL_FLAGS_ACCUMULATOR_32F};
+  }
+}
+std::uint64_t inputs_of(Problem const& p) {
+  if (p.a.type == core::DataType::f64) return CUBLASLT_NUMERICAL_IMPL_FLAGS_INPUT_64F;
+  // 16 bits are not read with fewer, and for bf16 the library does not name the type.
+  if (core::size_of(p.a.type) == 2) return CUBLASLT_NUMERICAL_IMPL_FLAGS_OP_INPUT_TYPE_MASK;
+  bool const is_tf32 = core::compute_for(p.a.type, p.compute) == core::Compute::tf32;
+  return CUBLASLT_NUMERICAL_IMPL_FLAGS_INPUT_32F |
+         (is_tf32 ? CUBLASLT_NUMERICAL_IMPL_FLAGS_INPUT_TF32 : 0);
+}
+
+/// A scalar as the libraries read it.
+class Scalar {
+ public:
+  Scalar(core::DataType type, double value) {
+    core::visit_type(type, [&](auto zero) {
+      auto const stored = static_cast<decltype(zero)>(value);
+      std::memcpy(&bytes_, &stored, sizeof stored);
+    });
+  }
+  void const* data() const { return &bytes_; }
+
+ private:
+  std::uint64_t bytes_ = 0;
+};
+
+cublasOperation_t operation(bool transpose) { return transpose ? CUBLAS_OP_T : CUBLAS_OP_N; }
+
+/// A product as cuBLASLt takes it, for a shape. Never destroyed: it ends with the process.
+struct Descriptors {
+  explicit Descriptors(Problem const& p)
+      : first{layout(p.b)}, second{layout(p.a)}, result{layout(p.c)} {
+    Arithmetic const arithmetic = arithmetic_of(p);
+    QUAD_CUBLASLT(cublasLtMatmulDescCreate, &product, arithmetic.compute,
+                  cuda_type(arithmetic.scalar));
+    set(CUBLASLT_MATMUL_DESC_TRANSA, operation(p.transpose_b));
+    set(CUBLASLT_MATMUL_DESC_TRANSB, operation(p.transpose_a));
+    set(CUBLASLT_MATMUL_DESC_SM_COUNT_TARGET, std::int32_t{p.multiprocessors});
+  }
+
+  /// Rows of a row-major matrix are columns to the library.
+  static cublasLtMatrixLayout_t layout(device::MatrixView const& view) {
+    cublasLtMatrixLayout_t layout = nullptr;
+    QUAD_CUBLASLT(cublasLtMatrixLayoutCreate, &layout, cuda_type(view.type),
+                  static_cast<std::uint64_t>(view.cols), static_cast<std::uint64_t>(view.rows),
+                  view.ld);
+    return layout;
+  }
+  template <class T>
+  void set(cublasLtMatmulDescAttributes_t attribute, T value) const {
+    QUAD_CUBLASLT(cublasLtMatmulDescSetAttribute, product, attribute, &value, sizeof value);
+  }
+
+  cublasLtMatrixLayout_t first, second, result;
+  cublasLtMatmulDesc_t product = nullptr;
+};
+
+/// An algorithm of cuBLASLt, or the plain call, and what the search found that it takes.
+struct Call {
+  std::optional<Algorithm> algorithm;
+  double seconds = kUntimed;
+};
+/// The calls for a shape.
+struct Choice {
+  Descriptors descriptors;
+  std::vector<Call> calls{{}};  ///< that may be taken, the fastest first; at least one
+  std::size_t tried = 1, candidates = 1;
+  std::string dropped{};  ///< those whose results were wrong
+};
+
+/// As BLAS takes extents and leading dimensions: one of 0 is an error to it, also where a matrix is
+/// empty.
+int narrow(std::int64_t x) { return static_cast<int>(x); }
+int ld_of(device::MatrixView const& x) { return narrow(std::max<std::int64_t>(x.ld, 1)); }
+
+template <class T>
+void multiply_by_type(Problem const& p, cublasHandle_t handle) {
+  constexpr bool kWide = std::is_same_v<T, double>;
+  using Function = std::conditional_t<kWide, decltype(cublasDgemm_v2), decltype(cublasSgemm_v2)>;
+  Cublas& cublas = Cublas::instance();
+  static auto* const multiply = cublas.get<Function>(kWide ? "cublasDgemm_v2" : "cublasSgemm_v2");
+  T const alpha = static_cast<T>(p.alpha);
+  T const beta = static_cast<T>(p.beta);
+  cublas.check(multiply(handle, operation(p.transpose_b), operation(p.transpose_a), narrow(p.n()),
+                        narrow(p.m()), narrow(p.k()), &alpha, p.b.as<T>(), ld_of(p.b), p.a.as<T>(),
+                        ld_of(p.a), &beta, p.c.as<T>(), ld_of(p.c)),
+               "gemm/vendor: gemm");
+}
+
+void multiply_mixed(Problem const& p, cublasHandle_t handle) {
+  Cublas& cublas = Cublas::instance();
+  // The header has another function of this name, whose compute type is a type of elements.
+  using Function =
+      cublasStatus_t(cublasHandle_t, cublasOperation_t, cublasOperation_t, int, int, int,
+                     void const*, void const*, cudaDataType, int, void const*, cudaDataType, int,
+                     void const*, void*, cudaDataType, int, cublasComputeType_t, cublasGemmAlgo_t);
+  static auto* const multiply = cublas.get<Function>("cublasGemmEx");
+  Arithmetic const arithmetic = arithmetic_of(p);
+  Scalar const alpha{arithmetic.scalar, p.alpha}, beta{arithmetic.scalar, p.beta};
+  cublas.check(
+      multiply(handle, operation(p.transpose_b), operation(p.transpose_a), narrow(p.n()),
+               narrow(p.m()), narrow(p.k()), alpha.data(), p.b.data, cuda_type(p.b.type),
+               ld_of(p.b), p.a.data, cuda_type(p.a.type), ld_of(p.a), beta.data(), p.c.data,
+               cuda_type(p.c.type), ld_of(p.c), arithmetic.compute, CUBLAS_GEMM_DEFAULT),
+      "gemm/vendor: cublasGemmEx");
+}
+
+/// The call for people who know their types.
+struct PlainCall {
+  std::string_view name;
+  void (*multiply)(Problem const& p, cublasHandle_t handle);
+};
+PlainCall plain_call(Problem const& p) {
+  if (p.a.type == core::DataType::f64) return {"cublasDgemm", multiply_by_type<double>};
+  bool const is_f32 = core::compute_for(p.a.type, p.compute) == core::Compute::f32 &&
+                      p.a.type == core::DataType::f32;
+  if (is_f32) return {"cublasSgemm", multiply_by_type<float>};
+  return {"cublasGemmEx", multiply_mixed};
+}
+
+/// On the multiprocessors that the product may take.
+void multiply_plainly(Problem const& p, device::StreamView stream) {
+  Cublas& cublas = Cublas::instance();
+  cublasHandle_t const handle = cublas.handle(stream);
+  auto const set_target = [&](int multiprocessors) {
+    if (p.multiprocessors == 0) return;
+    cublas.check(cublas.get<decltype(cublasSetSmCountTarget)>("cublasSetSmCountTarget")(
+                     handle, multiprocessors),
+                 "cublasSetSmCountTarget");
+  };
+  set_target(p.multiprocessors);
+  plain_call(p).multiply(p, handle);
+  set_target(0);
+}
+
+cublasStatus_t multiply_by(Algorithm const& algorithm, Descriptors const& d, Problem const& p,
+                           device::StreamView stream) {
+  CublasLt& library = CublasLt::instance();
+  static auto* const matmul = library.get<decltype(cublasLtMatmul)>("cublasLtMatmul");
+  core::DataType const scalar = arithmetic_of(p).scalar;
+  Scalar const alpha{scalar, p.alpha}, beta{scalar, p.beta};
+  return matmul(library.handle(), d.product, alpha.data(), p.b.data, d.first, p.a.data, d.second,
+                beta.data(), p.c.data, d.result, p.c.data, d.result, &algorithm,
+                library.workspace(stream), CublasLt::kWorkspaceBytes, device::cuda_stream(stream));
+}
+
+/// Whether an algorithm reads its inputs with all their bits and adds them up in no less than asked.
+bool is_full_precision(Algorithm const& algorithm, Problem const& p) {
+  std::uint64_t flags = 0;
+  std::size_t written = 0;
+  auto* const get_capability =
+      CublasLt::instance().get<decltype(cublasLtMatmulAlgoCapGetAttribute)>(
+          "cublasLtMatmulAlgoCapGetAttribute");
+  bool const is_known = get_capability(&algorithm, CUBLASLT_ALGO_CAP_NUMERICAL_IMPL_FLAGS, &flags,
+                                       sizeof flags, &written) == CUBLAS_STATUS_SUCCESS;
+  std::uint64_t const others =
+      (CUBLASLT_NUMERICAL_IMPL_FLAGS_OP_INPUT_TYPE_MASK & ~inputs_of(p)) |
+      (CUBLASLT_NUMERICAL_IMPL_FLAGS_ACCUMULATOR_TYPE_MASK & ~arithmetic_of(p).accumulator);
+  return is_known && (flags & others) == 0;
+}
+
+/// What cuBLASLt proposes for a shape, the likeliest first.
+std::vector<Algorithm> proposals(Descriptors const& d, Problem const& p) {
+  CublasLt& library = CublasLt::instance();
+  cublasLtMatmulPreference_t preference = nullptr;
+  QUAD_CUBLASLT(cublasLtMatmulPreferenceCreate, &preference);
+  auto const prefer = [&](cublasLtMatmulPreferenceAttributes_t attribute, auto value) {
+    QUAD_CUBLASLT(cublasLtMatmulPreferenceSetAttribute, preference, attribute, &value,
+                  sizeof value);
+  };
+  prefer(CUBLASLT_MATMUL_PREF_MAX_WORKSPACE_BYTES, std::uint64_t{CublasLt::kWorkspaceBytes});
+  auto const [a, b, c] = Shape{p}.alignments;
+  prefer(CUBLASLT_MATMUL_PREF_MIN_ALIGNMENT_A_BYTES, b);
+  prefer(CUBLASLT_MATMUL_PREF_MIN_ALIGNMENT_B_BYTES, a);
+  prefer(CUBLASLT_MATMUL_PREF_MIN_ALIGNMENT_C_BYTES, c);
+  prefer(CUBLASLT_MATMUL_PREF_MIN_ALIGNMENT_D_BYTES, c);
+  // Those in place and in the output type round the sums of parts of k to C's type.
+  if (core::size_of(p.c.type) < core::size_of(arithmetic_of(p).scalar)) {
+    prefer(CUBLASLT_MATMUL_PREF_REDUCTION_SCHEME_MASK,
+           std::uint32_t{CUBLASLT_REDUCTION_SCHEME_COMPUTE_TYPE});
+  }
+  std::array<cublasLtMatmulHeuristicResult_t, kMaxAlgorithms> results{};
+  int count = 0;
+  auto* const get_results =
+      library.get<decltype(cublasLtMatmulAlgoGetHeuristic)>("cublasLtMatmulAlgoGetHeuristic");
+  // A status that tells of a shape it has nothing for leaves the plain call.
+  if (get_results(library.handle(), d.product, d.first, d.second, d.result, d.result, preference,
+                  kMaxAlgorithms, results.data(), &count) != CUBLAS_STATUS_SUCCESS) {
+    count = 0;
+  }
+  QUAD_CUBLASLT(cublasLtMatmulPreferenceDestroy, preference);
+  std::vector<Algorithm> algorithms;
+  for (auto const& result : std::span{results}.first(static_cast<std::size_t>(count))) {
+    bool const fits = result.state == CUBLAS_STATUS_SUCCESS &&
+                      result.workspaceSize <= CublasLt::kWorkspaceBytes &&
+                      is_full_precision(result.algo, p);
+    if (fits) algorithms.push_back(result.algo);
+  }
+  return algorithms;
+}
+
+/// Times the calls that there are for a problem, on its operands. beta is 0 then, and C overwritten
+/// where the problem overwrites it; elsewhere memory of the pool takes the place of C.
+Choice choose(Problem p, device::StreamView stream) {
+  Choice choice{.descriptors = Descriptors{p}};
+  std::vector<Algorithm> const algorithms = proposals(choice.descriptors, p);
+  device::PooledBuffer<std::byte> in_place_of_c;
+  if (p.beta != 0) {
+    auto const bytes = p.c.rows * p.c.ld * static_cast<std::int64_t>(core::size_of(p.c.type));
+    if (static_cast<std::size_t>(bytes) > stream.device().free_memory() / 4) return choice;
+    in_place_of_c = {stream.device(), bytes, stream};
+    p.c.data = in_place_of_c.data();
+    p.beta = 0;
+  }
+  choice.candidates += algorithms.size();
+  std::vector<Ranked> const ranked = rank(
+      choice.candidates,
+      [&](std::size_t i) {
+        if (i == 0) multiply_plainly(p, stream);
+        return i == 0 || multiply_by(algorithms[i - 1], choice.descriptors, p, stream) ==
+                             CUBLAS_STATUS_SUCCESS;
+      },
+      stream);
+  choice.tried = ranked.size();
+  choice.calls.clear();
+  for (auto const& [i, seconds] : ranked) {
+    choice.calls.push_back({i == 0 ? std::nullopt : std::optional{algorithms[i - 1]}, seconds});
+  }
+  return choice;
+}
+
+/// The choices of this process.
+class Choices {
+ public:
+  static Choices& instance() {
+    static Choices choices;
+    return choices;
+  }
+
+  /// nullptr where none was made.
+  Choice* find(Problem const& p) {
+    std::lock_guard const lock{mutex_};
+    auto const found = choices_.find(Shape{p});
+    return found == choices_.end() ? nullptr : &found->second;
+  }
+  Choice const* add(Problem const& p, Choice const& choice) {
+    std::lock_guard const lock{mutex_};
+    return &choices_.insert_or_assign(Shape{p}, choice).first->second;
+  }
+
+ private:
+  std::mutex mutex_;
+  std::map<Shape, Choice> choices_;
+};
+
+/// Work that is recorded does not run, so it cannot be timed.
+bool is_recorded(device::StreamView stream) {
+  cudaStreamCaptureStatus status = cudaStreamCaptureStatusNone;
+  QUAD_CUDA(cudaStreamIsCapturing(device::cuda_stream(stream), &status));
+  return status != cudaStreamCaptureStatusNone;
+}
+
+void launch(Problem const& p, device::StreamView stream) {
+  bool const is_empty = p.m() == 0 || p.n() == 0 || p.k() == 0;
+  if (is_empty || !CublasLt::instance().is_present()) return multiply_plainly(p, stream);
+  Choice const* choice = Choices::instance().find(p);
+  if (choice == nullptr && !is_recorded(stream)) {
+    choice = Choices::instance().add(p, choose(p, stream));
+  }
+  if (choice == nullptr || !choice->calls.front().algorithm) return multiply_plainly(p, stream);
+  CublasLt::instance().check(
+      multiply_by(*choice->calls.front().algorithm, choice->descriptors, p, stream),
+      "gemm/vendor: cublasLtMatmul");
+}
+
+/// 0 where the algorithm has no such attribute.
+template <class T>
+T attribute_of(Algorithm const& algorithm, cublasLtMatmulAlgoConfigAttributes_t attribute) {
+  T value{};
+  std::size_t written = 0;
+  auto* const get_attribute =
+      CublasLt::instance().get<decltype(cublasLtMatmulAlgoConfigGetAttribute)>(
+          "cublasLtMatmulAlgoConfigGetAttribute");
+  bool const is_known =
+      get_attribute(&algorithm, attribute, &value, sizeof value, &written) == CUBLAS_STATUS_SUCCESS;
+  return is_known ? value : T{};
+}
+
+/// "128x256"; the number that cuBLASLt has for it where this list ends.
+std::string tile_text(std::uint32_t id) {
+  constexpr std::string_view kTiles[] = {
+      "undefined", "8x8",    "8x16",   "16x8",   "8x32",    "16x16",   "32x8",    "8x64",
+      "16x32",     "32x16",  "64x8",   "32x32",  "32x64",   "64x32",   "32x128",  "64x64",
+      "128x32",    "64x128", "128x64", "64x256", "128x128", "256x64",  "64x512",  "128x256",
+      "256x128",   "512x64", "64x96",  "96x64",  "96x128",  "128x160", "160x128", "192x128",
+      "128x192",   "128x96", "32x256", "256x32"};
+  static_assert(std::size(kTiles) == CUBLASLT_MATMUL_TILE_256x32 + 1);
+  return id < std::size(kTiles) ? std::string{kTiles[id]} : "id " + std::to_string(id);
+}
+
+/// "cublasDgemm"; of an algorithm what tells it from the others, as cuBLASLt numbers it.
+std::string text_of(Call const& call, Problem const& p) {
+  if (!call.algorithm) return std::string{plain_call(p).name};
+  auto const whole = [&](cublasLtMatmulAlgoConfigAttributes_t attribute) {
+    return std::to_string(attribute_of<std::int32_t>(*call.algorithm, attribute));
+  };
+  return "cublasLt, algorithm " + whole(CUBLASLT_ALGO_CONFIG_ID) + ", tile " +
+         tile_text(attribute_of<std::uint32_t>(*call.algorithm, CUBLASLT_ALGO_CONFIG_TILE_ID)) +
+         ", stages id " + whole(CUBLASLT_ALGO_CONFIG_STAGES_ID) + ", split-k " +
+         whole(CUBLASLT_ALGO_CONFIG_SPLITK_NUM) + ", swizzling " +
+         whole(CUBLASLT_ALGO_CONFIG_CTA_SWIZZLING) + ", option " +
+         whole(CUBLASLT_ALGO_CONFIG_CUSTOM_OPTION);
+}
+
+/// "cublasDgemm, fastest of 8 tried, of 9 candidates; wrong and dropped: cublasLt, ...".
+std::string implementation(Problem const& p) {
+  Choice const* const choice = Choices::instance().find(p);
+  if (choice == nullptr) return {};
+  return text_of(choice->calls.front(), p) + ", " + search_text(choice->tried, choice->candidates) +
+         choice->dropped;
+}
+
+double searched_seconds(Problem const& p) {
+  Choice const* const choice = Choices::instance().find(p);
+  // The calls of the search did not read C.
+  bool const is_timed =
+      choice != nullptr && p.beta == 0 && choice->calls.front().seconds != kUntimed;
+  return is_timed ? choice->calls.front().seconds : 0;
+}
+
+bool drop_call(Problem const& p) {
+  Choice* const choice = Choices::instance().find(p);
+  if (choice == nullptr || choice->calls.size() < 2) return false;
+  choice->dropped += (choice->dropped.empty() ? "; wrong, so dropped: " : "; ") +
+                     text_of(choice->calls.front(), p);
+  choice->calls.erase(choice->calls.begin());
+  return true;
+}
+
+void multiply_afresh(Problem const& p, device::StreamView stream) {
+  Cublas::instance().with_fresh_handle(
+      stream, [&](cublasHandle_t handle) { plain_call(p).multiply(p, handle); });
+}
+
+#endif
+
+}  // namespace
+
+extern constinit Variant<Problem> const vendor_cuda{
+    {.name = "vendor",
+     .role = Role::vendor,
+     .where = Where::cuda,
+     .types = {core::DataType::f64,
+               core::DataType::f32,
+               {core::DataType::f32, core::Compute::tf32},
+               core::DataType::f16,
+               {core::DataType::f16, core::Compute::f32, core::DataType::f32},
+               {core::DataType::f16, core::Compute::f16},
+               core::DataType::bf16,
+               {core::DataType::bf16, core::Compute::f32, core::DataType::f32}},
+     .needs = {.max_extent = kMaxInt,
+               .max_ld = kMaxInt,
+               .other = "an environment without TF32 or emulation for all (f64, f32)"},
+     .source = "cuBLAS, cuBLASLt",
+     .summary = "the fastest of cublasDgemm, Sgemm or GemmEx and the candidates of cuBLASLt"},
+    QUAD_TOOLKIT_LAUNCH(launch),
+    {.unsupported = unsupported,
+     .implementation = QUAD_TOOLKIT_LAUNCH(implementation),
+     .notes = {.bounds_multiprocessors = true}}};
+
+extern constinit Library<Problem> const cublas{.plain = QUAD_TOOLKIT_LAUNCH(multiply_afresh),
+                                               .seconds = QUAD_TOOLKIT_LAUNCH(searched_seconds),
+                                               .drop = QUAD_TOOLKIT_LAUNCH(drop_call)};
+
+}  // namespace quadrille::kernels::gemm
