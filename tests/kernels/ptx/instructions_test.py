@@ -28,8 +28,8 @@ TOPICS = ["wgmma_kernels", "wgmma_f16_cases", "matrix_kernels", "atomics_kernels
           "barriers_kernels", "bulk_copies_kernels", "clusters_kernels", "copies_kernels",
           "threads_kernels"]
 # One kernel each: plain, with mma, tensor copies, clusters, wgmma. The last two need sm_90.
-KERNELS = ["vector/vector_vectorized", "gemm/gemm_half_async", "transpose/transpose_bulk_tensor",
-           "gemm/gemm_wgmma_multicast", "peak/peak_wgmma_loop"]
+KERNELS = ["vector/vector_vectorized", "gemm/tensor_cores/gemm_half_async", "transpose/transpose_bulk_tensor",
+           "gemm/hopper/gemm_wgmma_multicast", "peak/peak_wgmma_loop"]
 ONLY_SM90A = r"wgmma|setmaxnreg|multicast"
 SINCE_SM90 = (r"stmatrix|mma\.sync\.aligned\.m16n8k\d+\.\S+\.f64|(?<!async\.)mbarrier\.(arrive|expect_tx|try_wait)"
               r"|fence\.(mbarrier|proxy)|cp\.(reduce\.)?async\.bulk|tensormap|cluster|mapa|elect"
