@@ -38,7 +38,7 @@ namespace {
 
 using namespace simt_tiles;
 
-using BlockTile = Tile<2, 4>;
+using Large = Tile<2, 4>;
 using Medium = Tile<2, 2>;
 using Small = Tile<1, 2>;
 using Smallest = Tile<1, 1>;
@@ -218,7 +218,7 @@ constexpr Configuration kCompiled[] = {Configuration{0}, Configuration{1}, Confi
                                        Configuration{3}, Configuration{4}};
 
 std::optional<device::BlockNeeds> needs_of(Configuration const& configuration, ProblemKind const&) {
-  constexpr std::size_t kSharedBytes[] = {BlockTile::kSharedBytes, BlockTile::kSharedBytes,
+  constexpr std::size_t kSharedBytes[] = {Large::kSharedBytes, Large::kSharedBytes,
                                           Medium::kSharedBytes, Small::kSharedBytes,
                                           Smallest::kSharedBytes};
   constexpr int kMaxRegisters = 255;
@@ -239,11 +239,11 @@ constexpr Tunable kTunable{.header = "",
 
 void launch_configured(Problem const& problem, device::StreamView stream) {
   switch (problem.configuration[0]) {
-    case 1: return launch<BlockTile>(problem, stream);
+    case 1: return launch<Large>(problem, stream);
     case 2: return launch<Medium>(problem, stream);
     case 3: return launch<Small>(problem, stream);
     case 4: return launch<Smallest>(problem, stream);
-    default: return launch<BlockTile, Medium, Small, Smallest>(problem, stream);
+    default: return launch<Large, Medium, Small, Smallest>(problem, stream);
   }
 }
 
@@ -269,7 +269,7 @@ constexpr VariantInfo row(std::string_view name, int preference, std::string_vie
           .where = Where::cuda,
           .types = {core::DataType::f32},
           // Half a tile each way, because places in the order of tiles go up to twice their number.
-          .needs = {.shared_bytes = BlockTile::kSharedBytes,
+          .needs = {.shared_bytes = Large::kSharedBytes,
                     .layouts = {Layout::nn},
                     .max_extent = kMaxCudaExtent,
                     .tile = {32, 32}},
@@ -291,7 +291,7 @@ extern constinit Variant<Problem> const simt_async{
 
 extern constinit Variant<Problem> const simt_async_128x256{
     row("simt_async_128x256", 0, "simt_async with tiles of 128 x 256"),
-    QUAD_KERNEL_LAUNCH(launch<BlockTile>),
+    QUAD_KERNEL_LAUNCH(launch<Large>),
     {.scratch_bytes = simt_tiles::scratch_bytes}};
 
 extern constinit Variant<Problem> const simt_async_128x128{

@@ -63,7 +63,7 @@ struct Form {
   // Of the larger tile, which takes fewer bytes of shared memory and of the L2 cache for its work.
   static constexpr double kRate = kBN == 128 ? 1 : 0.96;
 };
-using BlockTile = Form<128, 1>;
+using Large = Form<128, 1>;
 using Small = Form<64, 0>;
 
 /// For tiles that are split, and copies of A and B.
@@ -662,7 +662,7 @@ extern constinit Variant<Problem> const dmma{
      .preference = 40,
      .source = "own",
      .summary = "tensor cores, fed by tensor copies of a producer warp"},
-    QUAD_KERNEL_LAUNCH(launch<BlockTile, Small>),
+    QUAD_KERNEL_LAUNCH(launch<Large, Small>),
     {.scratch_bytes = scratch_bytes, .notes = {.bounds_multiprocessors = true}}};
 
 }  // namespace quadrille::kernels::gemm
