@@ -33,7 +33,8 @@ for option in "$@"; do
     exit 2
   fi
 done
-cores=$(nproc)
+# Tests that start ranks wait for a third of their time: one more than there are cores keeps them busy.
+jobs=$(($(nproc) + 1))
 
 # shellcheck source=tests/run_inputs.sh
 source tests/run_inputs.sh
@@ -65,7 +66,7 @@ suite() {
   targets=$(names "$tests" "${@:4}" | grep -wFf - "$2/test_targets" | cut -d' ' -f2- -s)
   # shellcheck disable=SC2086  # a word for each target
   quietly cmake --build --preset "$preset" --target quadrille $targets || return 1
-  ctest --preset "$tests" -j "$cores" "${@:4}"
+  ctest --preset "$tests" -j "$jobs" "${@:4}"
 }
 
 bash jobs/setup.sh --tests
