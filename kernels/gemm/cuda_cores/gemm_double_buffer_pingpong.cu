@@ -9,6 +9,11 @@
 ///              others still read it. With two pairs of tiles that alternate, the barrier of the
 ///              next pair does that. A warp still waits for its own loads before it multiplies:
 ///              loads and products overlap only between warps that have drifted apart
+///                  warp 0   |load 0|store 0||products 0|load 1|store 1|    |products 1|load 2|
+///                  warp 1   |load 0|store 0||  products 0  |load 1|store 1||  products 1  |load 2|
+///                  barrier                 1                               2
+///                  1: pair 0 is complete
+///                  2: pair 1 is complete, and all have read pair 0, to which store 2 goes
 /// Before       warp_tile
 /// Shapes       row-major; outside the matrices, tiles are zero
 /// Work         2 m n k flop; traffic m n k / 64 elements

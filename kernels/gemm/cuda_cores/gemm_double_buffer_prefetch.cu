@@ -9,6 +9,13 @@
 ///              registers before this pair is multiplied and stored to the other buffer after it,
 ///              so that products hide the latency of global memory. Within a pair, the values of
 ///              the next k-iteration are read from shared memory before this iteration's products
+///                  registers | load 0 |         | load 1 .............. |         | load 2 .......
+///                  pair 0             | store 0 | products 0            |         |
+///                  pair 1                                               | store 1 | products 1
+///                  barrier                      ^                                 ^
+///                  products 0
+///                    read    | q = 0 | q = 1 | q = 2 | ... | q = 15 |
+///                    multiply        | q = 0 | q = 1 | ... | q = 14 | q = 15 |
 /// Before       double_buffer_pingpong
 /// Shapes       row-major; outside the matrices, tiles are zero
 /// Work         2 m n k flop; traffic m n k / 64 elements

@@ -5,13 +5,22 @@
 ///
 ///   C = alpha A B + beta C
 ///
-/// Technique    the last tiles, which would leave a wave of blocks partly idle, are split along k,
-///              where there is scratch of scratch_bytes(), zero at first: every block gets the same
-///              number of consecutive stages of them. A block that has not the end of a tile stores
-///              its partials and sets a flag; the one that has waits for the flags and adds the
-///              partials in a fixed order (fix-up). A block takes its number by a ticket when it
-///              starts, and waits for smaller ones only: those run or have finished, whatever order
-///              the blocks start in
+/// Technique    the tiles that would leave a wave of blocks partly idle, and those of one more wave
+///              where there is one, are split along k, if there is scratch of scratch_bytes(), zero
+///              at first: every block gets the same number of consecutive stages of them, and then
+///              whole tiles. A block that has not the end of a tile stores its partials and sets a
+///              flag; the one that has waits for the flags and adds the partials in a fixed order
+///              (fix-up).
+///                  9 tiles of 8 stages for 4 blocks: 5 are split, 10 stages for each block
+///                  tile       0        1        2        3        4        5   6   7   8
+///                  block   |00000000|00111111|11112222|22222233|33333333|  0   1   2   3
+///                             first                         then                        last
+///                  block 0    tile 1: 2 stages, stored      tile 0: 8                   tile 5
+///                  block 1    tile 2: 4, stored             tile 1: 6 + 2 of block 0    tile 6
+///                  block 2    tile 3: 6, stored             tile 2: 4 + 4 of block 1    tile 7
+///                  block 3    tile 4: 8                     tile 3: 2 + 6 of block 2    tile 8
+///              A block takes its number by a ticket when it starts, and waits for smaller ones
+///              only: those run or have finished, whatever order the blocks start in
 /// Before       persistent
 /// Shapes       row-major, any extents; outside the matrices, tiles are zero
 /// Work         2 m n k flop; traffic m n k (4 / 128 + 4 / 256) bytes

@@ -9,6 +9,17 @@
 ///              of the block's tile, each with four parts of 4 x 4: together they read 32 + 64
 ///              words of shared memory in a k-iteration where those read 16 + 128, and without bank
 ///              conflicts, since neighbouring threads read neighbouring vectors
+///                  tile 128 x 128              warp tile 32 x 64: lanes, 4 x 4 elements each
+///                  column 0        64          column   0   4   8 ...  28    32  36  40 ...  60
+///                  row  0 +--------+--------+  row  0   0   1   2 ...   7     0   1   2 ...   7
+///                         | warp 0 | warp 1 |  row  4   8   9  10 ...  15     8   9  10 ...  15
+///                  row 32 +--------+--------+  row  8  16  17  18 ...  23    16  17  18 ...  23
+///                         | warp 2 | warp 3 |  row 12  24  25  26 ...  31    24  25  26 ...  31
+///                  row 64 +--------+--------+  row 16   0   1   2 ...   7     0   1   2 ...   7
+///                         | warp 4 | warp 5 |  row 20   8   9  10 ...  15     8   9  10 ...  15
+///                  row 96 +--------+--------+  row 24  16  17  18 ...  23    16  17  18 ...  23
+///                         | warp 6 | warp 7 |  row 28  24  25  26 ...  31    24  25  26 ...  31
+///                         +--------+--------+
 /// Before       tuned_128x128x16_8x8
 /// Shapes       row-major; outside the matrices, tiles are zero
 /// Work         2 m n k flop; traffic m n k / 64 elements

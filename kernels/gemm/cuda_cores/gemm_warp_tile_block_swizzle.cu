@@ -9,6 +9,14 @@
 ///              order, the blocks that run together need few rows of A but all columns of B. In
 ///              bands of 8 rows they form a compact part of C and find more of both in the L2
 ///              cache; it pays once a band of B no longer fits there
+///                  C: 32 x 32 tiles   row order, as in warp_tile      bands of 8 rows
+///                  row 0                0    1    2  ...   31           0    8   16  ...  248
+///                  row 1               32   33   34  ...   63           1    9   17  ...  249
+///                  ...
+///                  row 7              224  225  226  ...  255           7   15   23  ...  255
+///                  row 8              256  257  258  ...  287         256  264  272  ...  504
+///                  blocks 0 to 63     2 rows, 32 columns              8 rows, 8 columns
+///                  read               2 + 32 strips of A and B        8 + 8
 /// Before       warp_tile
 /// Shapes       row-major; outside the matrices, tiles are zero
 /// Work         2 m n k flop; traffic m n k / 64 elements
