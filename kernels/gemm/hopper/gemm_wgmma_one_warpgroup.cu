@@ -11,6 +11,16 @@
 ///              nothing meets in a bank, and arrive at the mbarrier of a stage. When the products of a
 ///              stage are complete, the copies for it begin that are three stages on. Two blocks share
 ///              a multiprocessor: one multiplies while the other waits
+///                  place of 16 bytes   0   1   2   3   4   5   6   7      in a row of 128 bytes
+///                  row 0       piece   0   1   2   3   4   5   6   7
+///                  row 1               1   0   3   2   5   4   7   6
+///                  row 2               2   3   0   1   6   7   4   5
+///                  row 3               3   2   1   0   7   6   5   4
+///                  row 4               4   5   6   7   0   1   2   3
+///                  row 5               5   4   7   6   1   0   3   2
+///                  row 6               6   7   4   5   2   3   0   1
+///                  row 7               7   6   5   4   3   2   1   0
+///                  piece p of the eight rows lies in all 32 banks, not in the same 4 eight times
 /// Shapes       row-major, A and B as they are or transposed; the copies fill edges with zeros
 /// Work         2 m n k flop; traffic 2 m n k (1 / 128 + 1 / 128) bytes through the L2 cache, in
 ///              tf32 twice as many

@@ -7,7 +7,17 @@
 ///
 /// Technique    a warp computes one tile of 16 x 8 elements of C by `mma` m16n8k16: for 16 of k at a
 ///              time it copies the tiles of A and B to shared memory, in pieces of 16 bytes, and loads
-///              fragments by ldmatrix, of a B that is not transposed in transposed matrices
+///              fragments by ldmatrix, of a B that is not transposed in transposed matrices. Which
+///              lane has which elements, in a register of a or b two neighbours along k:
+///                  A  k      0,1  2,3  4,5  6,7  8,9 ... 14,15    B  column  0   1   2 ...  7
+///                  row  0     0    1    2    3    0  ...   3      k  0,1     0   4   8 ... 28
+///                  row  1     4    5    6    7    4  ...   7      k  2,3     1   5   9 ... 29
+///                  ...             a[0]              a[2]         k  4,5     2   6  10 ... 30 b[0]
+///                  row  7    28   29   30   31   28  ...  31      k  6,7     3   7  11 ... 31
+///                  row  8     0    1    2    3    0  ...   3      k  8,9     0   4   8 ... 28
+///                  ...             a[1]              a[3]         ...                         b[1]
+///                  row 15    28   29   30   31   28  ...  31      k 14,15    3   7  11 ... 31
+///                  accumulators: of columns 0 to 7 of C as a[0] and a[1] of k 0 to 7
 /// Shapes       row-major, B as it is or transposed; outside the matrices, tiles are zero
 /// Work         2 m n k flop; traffic 3 m n k / 8 bytes
 /// Launch       32 threads; 1.3 KiB of shared memory
