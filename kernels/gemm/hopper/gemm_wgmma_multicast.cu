@@ -11,11 +11,14 @@
 ///              fence, because they have only read. A block ends when its last stages are free:
 ///              then the other one reaches for it no more
 ///
-///                       | columns of B           | has of each k-tile of 64
-///   block 0   rows of A | left half, to both     | 128 rows of A, 256 columns of B
-///   block 1   rows of A | right half, to both    | the 128 rows below, the same columns
+///                 rows of A                 columns of B
+///                 0 .. 127    128 .. 255    0 .. 63    64 .. 127    128 .. 191    192 .. 255
+///   K-major B     block 0     block 1       block 0    block 0      block 1       block 1
+///   MN-major B    block 0     block 1       block 0    block 1      block 0       block 1
+///   arrive in     block 0     block 1       both       both         both          both
 ///
-///              a k-tile takes 16 + 16 KiB from the L2 cache for each block, not 16 + 32
+///              So these blocks copy each k-tile; a B of 16 bits that is not transposed is
+///              MN-major. A k-tile takes 16 + 16 KiB from the L2 cache for each block, not 16 + 32
 /// Before       wgmma_specialised
 /// Shapes       row-major, A and B as they are or transposed; the copies fill edges with zeros
 /// Work         2 m n k flop; traffic 2 m n k (1 / 256 + 1 / 256) bytes through the L2 cache, in
