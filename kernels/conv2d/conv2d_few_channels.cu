@@ -17,9 +17,17 @@
 ///              warp shares, read as two vectors, serve 64 products. For filters of 3 and 7 rows
 ///              with strides for which the code is unrolled, a thread reads a column of pixels once
 ///              for all rows of the filter. With stride u, columns u apart lie side by side in
-///              shared memory, so that the lanes' reads have no bank conflicts. Stores are lines or
-///              half lines of a warp in nchw, vectors in nhwc, where two lanes exchange halves of
-///              theirs in f32 to write whole sectors
+///              shared memory, so that the lanes' reads have no bank conflicts.
+///                  filters 7 x 7, stride 2, padding 3: 16 x 16 positions see 37 x 37 pixels
+///                  column of x   | -3 ...... 28 | 29 .. 33 | 34 ...... 65 |
+///                  tile 0        |------- 37 pixels -------|
+///                  tile 1                       |------- 37 pixels -------|
+///                  of a tile       0   2   4  ...  36       1   3   5  ...  35
+///                  word            0   1   2  ...  18      32  33  34  ...  49    of 65 in a row
+///                  lanes 0-15      tap 0: words 0 to 15;  tap 1: 32 to 47;  tap 2: 1 to 16;  ...
+///                  lanes 16-31     the same, 16 rows of pixels below: 1040 words, 16 banks further
+///              Stores are lines or half lines of a warp in nchw, vectors in nhwc, where two lanes
+///              exchange halves of theirs in f32 to write whole sectors
 /// Shapes       nchw or nhwc, any extents
 /// Work         2 n k p q c r s flop, with a third more where tiles overlap; every pixel is read
 ///              once, but for the rims of tiles, and every output written once

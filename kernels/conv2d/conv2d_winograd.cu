@@ -7,12 +7,21 @@
 ///
 /// Technique    4 outputs of a tile take 16 products where their definition has 36: pixels and
 ///              filters are transformed by additions, multiplied element by element, which makes 16
-///              independent products of matrices over the channels, and transformed back. A first
-///              launch transforms the filters, to 16 / 9 of their size in scratch memory. A block
-///              then has 32 tiles and 32 filters: a thread loads and transforms the 4 x 4 pixels of
-///              one tile and channel into shared memory while the 8 channels before are multiplied;
-///              a warp has two of the 16 products, a lane 4 tiles x 8 filters of each. The way back
-///              goes through shared memory, since a tile needs all 16
+///              independent products of matrices over the channels, and transformed back.
+///                  pixels of a line    0  1  2  3  4  5  6  7     0: column -padding of x
+///                  tile 0             |0  1  2  3|                outputs 0, 1
+///                  tile 1                   |2  3  4  5|          outputs 2, 3
+///                  tile 2                         |4  5  6  7|    outputs 4, 5
+///                  of 4 pixels x and 3 weights w, along columns and then along rows:
+///                  pixels      x0 - x2    x1 + x2               x2 - x1               x1 - x3
+///                  filters     w0         (w0 + w1 + w2) / 2    (w0 - w1 + w2) / 2    w2
+///                  products    m0         m1                    m2                    m3
+///                  outputs     y0 = m0 + m1 + m2                y1 = m1 - m2 - m3
+///              A first launch transforms the filters, to 16 / 9 of their size in scratch memory. A
+///              block then has 32 tiles and 32 filters: a thread loads and transforms the 4 x 4
+///              pixels of one tile and channel into shared memory while the 8 channels before are
+///              multiplied; a warp has two of the 16 products, a lane 4 tiles x 8 filters of each.
+///              The way back goes through shared memory, since a tile needs all 16
 /// Shapes       nchw or nhwc, filters of 3 x 3 with stride and dilation 1; tiles over the border are
 ///              cut
 /// Work         8 n k p q c / groups flop in products, 2.25 times fewer than the definition, by which

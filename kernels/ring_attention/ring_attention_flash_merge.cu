@@ -7,8 +7,13 @@
 ///
 /// Technique    `flash_v2` of attention, which leaves its sums with their maxima and totals, in f32 and not
 ///              divided; a second kernel merges them with the state, block after block in the order of the
-///              ring, so that the result has the same bits every time. The first block is the state, and the
-///              last one is divided while it is merged
+///              ring, so that the result has the same bits every time.
+///                  queries stay; keys and values go on to the next of four ranks from step to step
+///                  step     rank 0    rank 1    rank 2    rank 3     whose keys it has
+///                  0          0         1         2         3        their sums are the state
+///                  1          3         0         1         2        are merged with it
+///                  2          2         3         0         1        are merged with it
+///                  3          1         2         3         0        are merged, and divided: o
 /// Shapes       any extents and groups of heads; tiles of keys and queries that see none are left out
 /// Work         4 head_size flop for each pair of a query and a key that it sees; a block's sums are written
 ///              and read, the state is read and written: 16 (d + 2) bytes a row of q

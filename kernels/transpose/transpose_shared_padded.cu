@@ -7,6 +7,14 @@
 ///
 /// Technique    each row of the tile is longer by one element (by one bank where elements are
 ///              smaller), so that a column of it spreads over all banks: no conflicts
+///                  f32        32 words a row: banks      33 words a row: banks
+///                  column      0   1   2 ...  31          0   1   2 ...  31
+///                  row  0      0   1   2 ...  31          0   1   2 ...  31
+///                  row  1      0   1   2 ...  31          1   2   3 ...   0
+///                  row  2      0   1   2 ...  31          2   3   4 ...   1
+///                  ...
+///                  row 31      0   1   2 ...  31         31   0   1 ...  30
+///                  a warp reads a column: 32 words of one bank, with the pad a word of each
 /// Before       shared_tile
 /// Shapes       row-major, any extents, leading dimensions and alignment, not overlapping
 /// Work         2 m n s bytes; f32 sectors per request, read and written: 4 and 4
