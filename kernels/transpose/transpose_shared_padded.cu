@@ -18,8 +18,8 @@
 /// Before       shared_tile
 /// Shapes       row-major, any extents, leading dimensions and alignment, not overlapping
 /// Work         2 m n s bytes; f32 sectors per request, read and written: 4 and 4
-/// Launch       32 x 8 threads per block, a tile of 32 x 32, 1056 s bytes (1152, 1088 where s is
-///              1, 2) of shared memory
+/// Launch       32 x 8 threads per block, a tile of 32 x 32, 1056 s bytes of shared memory (1152
+///              where s is 1, 2176 where it is 2)
 /// Accuracy     exact
 #include "transpose/transpose_tiles.cuh"
 

@@ -115,7 +115,7 @@ extern constinit Variant<Problem> const stream_k{
           // Half a tile each way, because places in the order of tiles go up to twice their number.
           .tile = {64, 128}},
      .source = "after Osama et al., Stream-K",
-     .summary = "persistent with the last tiles split along k"},
+     .summary = "persistent with the tiles of an incomplete wave split along k"},
     QUAD_KERNEL_LAUNCH(launch),
     {.scratch_bytes = simt_tiles::scratch_bytes, .notes = {.bounds_multiprocessors = true}}};
 

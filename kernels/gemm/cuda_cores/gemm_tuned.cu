@@ -10,7 +10,8 @@
 ///              found by trying. The name of a variant has BM, BN and BK of the block's tile, then
 ///              rows and columns of the thread tile. In all legal tiles every thread copies whole
 ///              vectors; these are the dozen worth showing. `tuned_tiles` takes any legal tile:
-///              those that are none of the dozen are compiled at run time
+///              those that are none of the dozen are compiled at run time,
+///              so that the kernel stands in gemm_tuned.cuh, all that NVRTC gets
 /// Before       vectorized
 /// Shapes       row-major; outside the matrices, tiles are zero
 /// Work         2 m n k flop; traffic m n k (1 / BM + 1 / BN) elements

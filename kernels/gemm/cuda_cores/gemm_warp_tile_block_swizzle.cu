@@ -8,7 +8,7 @@
 /// Technique    tiles in another order. Blocks start in about the order of their numbers. In row
 ///              order, the blocks that run together need few rows of A but all columns of B. In
 ///              bands of 8 rows they form a compact part of C and find more of both in the L2
-///              cache; it pays once a band of B no longer fits there
+///              cache; it pays once all of B no longer fits there
 ///                  C: 32 x 32 tiles   row order, as in warp_tile      bands of 8 rows
 ///                  row 0                0    1    2  ...   31           0    8   16  ...  248
 ///                  row 1               32   33   34  ...   63           1    9   17  ...  249

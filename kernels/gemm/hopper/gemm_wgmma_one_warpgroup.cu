@@ -5,12 +5,12 @@
 ///
 ///   C = alpha A B + beta C
 ///
-/// Technique    unlike `mma`, wgmma reads A and B from shared memory, without a load to registers: a
-///              warpgroup of 128 threads starts a product of 128 x 128 x 64 by eight instructions and
-///              waits. One thread starts tensor copies (TMA), which permute what they write so that
-///              nothing meets in a bank, and arrive at the mbarrier of a stage. When the products of a
-///              stage are complete, the copies for it begin that are three stages on. Two blocks share
-///              a multiprocessor: one multiplies while the other waits
+/// Technique    unlike `mma`, wgmma reads A and B from shared memory, without a load to registers:
+///              a warpgroup of 128 threads starts a product of 128 x 128 x 64 (in tf32 32) by eight
+///              instructions and waits. One thread starts tensor copies (TMA), which permute what
+///              they write so that nothing meets in a bank, and arrive at the mbarrier of a stage.
+///              When the products of a stage are complete, the copies for it begin that are three
+///              stages on. Two blocks share a multiprocessor: one multiplies while the other waits
 ///                  place of 16 bytes   0   1   2   3   4   5   6   7      in a row of 128 bytes
 ///                  row 0       piece   0   1   2   3   4   5   6   7
 ///                  row 1               1   0   3   2   5   4   7   6

@@ -11,7 +11,7 @@
 ///              next step are read (REGISTERS); columns of blocks in a slab (RASTER); the way of
 ///              accumulators to C (EPILOGUE); blocks of a multiprocessor for which registers are
 ///              limited (BLOCKS). `mma_async_stage4` is its preset, all others are compiled at run
-///              time
+///              time, so that the kernel stands in gemm_mma_tuned.cuh, all that NVRTC gets
 /// Before       mma_async_stage4
 /// Shapes       row-major, B as it is or transposed; outside the matrices, k-tiles are zero
 /// Work         2 m n k flop; traffic 2 m n k (1 / BM + 1 / BN) bytes
