@@ -2,6 +2,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "commands/commands.hpp"
 #include "commands/help.hpp"
+#include "commands/inputs.hpp"
 #include "commands/launch_line.hpp"
 #include "core/process.hpp"
 #include "core/text.hpp"
@@ -14,6 +15,7 @@
 #include <algorithm>
 #include <cctype>
 #include <cmath>
+#include <filesystem>
 #include <memory>
 
 namespace quadrille::commands {
@@ -25,14 +27,14 @@ struct SlurmArguments {
   int ranks_per_node = 0;  ///< 0: one per GPU
   int cpus_per_rank = 0;   ///< 0: an even share of the node's
   std::string time = "1h";
-  std::string partition, account;
+  std::string partition, account, constraint;
   std::string name = "quadrille";
   std::string mpi = "pmix";  ///< one of "srun --mpi=list"
   std::vector<std::string> modules;
   std::string container;              ///< an image that holds the program; "": none
   std::string runtime = "apptainer";  ///< apptainer | pyxis
   std::string program;                ///< "": this one, in a container "quadrille"
-  std::string input = "inputs/quickstart.toml";
+  std::string input;                  ///< "": the quickstart
   std::vector<std::string> sets;
 };
 
@@ -99,11 +101,11 @@ std::string slurm_time(std::int64_t seconds) {
 /// A value of a line of options, which ends at the first blank and knows '#' for a remark.
 std::string problem_of(std::string_view option, std::string const& value) {
   bool const is_word = std::ranges::all_of(value, [](unsigned char c) {
-    return std::isalnum(c) != 0 ||
-           std::string_view{"_-+./:,=@%[]"}.find(static_cast<char>(c)) != std::string_view::npos;
+    return std::isalnum(c) != 0 || std::string_view{"_-+./:,=@%[]&|*()"}.find(
+                                       static_cast<char>(c)) != std::string_view::npos;
   });
   if (is_word) return {};
-  return fmt::format("{} '{}': letters, digits and _-+./:,=@%[] alone", option,
+  return fmt::format("{} '{}': letters, digits and _-+./:,=@%[]&|*() alone", option,
                      core::one_line(value));
 }
 
@@ -125,7 +127,8 @@ std::string problem_of(SlurmArguments const& wanted) {
   }
   for (auto const& [option, value] :
        {std::pair{"--partition", &wanted.partition}, std::pair{"--account", &wanted.account},
-        std::pair{"--job-name", &wanted.name}, std::pair{"--mpi", &wanted.mpi}}) {
+        std::pair{"--constraint", &wanted.constraint}, std::pair{"--job-name", &wanted.name},
+        std::pair{"--mpi", &wanted.mpi}}) {
     if (std::string const why = problem_of(option, *value); !why.empty()) return why;
   }
   for (std::string const& text : {wanted.input, wanted.container, wanted.program,
@@ -135,6 +138,28 @@ std::string problem_of(SlurmArguments const& wanted) {
       return "a path, module or setting holds a line break";
   }
   return {};
+}
+
+/// The input as the job will find it from wherever it is submitted; in a container as it is called there.
+core::Parsed<std::string> input_of(SlurmArguments const& wanted) {
+  using Result = core::Parsed<std::string>;
+  if (!wanted.container.empty()) {
+    return wanted.input.empty() ? "inputs/quickstart.toml" : wanted.input;
+  }
+  if (wanted.input.empty()) {
+    core::Parsed<std::vector<ShippedInput>> const inputs = shipped_inputs();
+    if (!inputs) return Result::error(inputs.why());
+    auto const found = std::ranges::find(*inputs, "quickstart", &ShippedInput::name);
+    return found == inputs->end() ? Result::error("there is no quickstart; name an input")
+                                  : Result{found->path};
+  }
+  std::error_code none;
+  if (!std::filesystem::is_regular_file(wanted.input, none)) {
+    return Result::error(fmt::format(
+        "'{}' is no file; `quadrille list inputs --json` has the paths of those that are shipped",
+        core::one_line(wanted.input)));
+  }
+  return std::filesystem::absolute(wanted.input).lexically_normal().string();
 }
 
 /// Lines of a script: options with the reason before them, then commands.
@@ -161,6 +186,7 @@ void add_options(Script& script, SlurmArguments const& wanted, int ranks, std::i
   script.option("output", "%x-%j.out");
   if (!wanted.partition.empty()) script.option("partition", wanted.partition);
   if (!wanted.account.empty()) script.option("account", wanted.account);
+  if (!wanted.constraint.empty()) script.option("constraint", wanted.constraint);
   script.option("nodes", fmt::format("{}", wanted.nodes));
   script.remark(wanted.gpus_per_node == ranks ? "One rank per GPU." : "Ranks on each node.");
   script.option("ntasks-per-node", fmt::format("{}", ranks));
@@ -172,6 +198,8 @@ void add_options(Script& script, SlurmArguments const& wanted, int ranks, std::i
   }
   script.remark("No other job on these nodes: it would be measured too.");
   script.option("exclusive");
+  script.remark("All their memory: without it a job gets the cluster's default, exclusive or not.");
+  script.option("mem", "0");
   script.option("time", slurm_time(seconds));
   std::int64_t const warning = std::min(kWarningSeconds, std::max<std::int64_t>(1, seconds / 4));
   script.remark(
@@ -207,7 +235,7 @@ void add_environment(Script& script, SlurmArguments const& wanted, int ranks) {
   }
 }
 
-void add_launch(Script& script, SlurmArguments const& wanted) {
+void add_launch(Script& script, SlurmArguments const& wanted, std::string const& input) {
   bool const is_contained = !wanted.container.empty();
   bool const is_pyxis = is_contained && wanted.runtime == "pyxis";
   bool const has_gpus = wanted.gpus_per_node > 0;
@@ -234,7 +262,7 @@ void add_launch(Script& script, SlurmArguments const& wanted) {
     line += fmt::format(" \\\n  apptainer exec{} --bind \"$PWD\" --pwd \"$PWD\" {}",
                         has_gpus ? " --nv" : "", shell_word(wanted.container));
   }
-  line += fmt::format(" \\\n  {} run {}", command, shell_word(wanted.input));
+  line += fmt::format(" \\\n  {} run {}", command, shell_word(input));
   for (std::string const& set : wanted.sets) line += " --set " + shell_word(set);
   script.line("log=$(mktemp) status=0");
   script.line(line + " | tee \"$log\" || status=$?");
@@ -250,7 +278,8 @@ void add_launch(Script& script, SlurmArguments const& wanted) {
 /// Prints a job script for Slurm.
 core::Exit slurm(SlurmArguments const& arguments) {
   core::Parsed<std::int64_t> const seconds = job_seconds(arguments.time);
-  std::string const why = seconds ? problem_of(arguments) : seconds.why();
+  core::Parsed<std::string> const input = input_of(arguments);
+  std::string const why = !seconds ? seconds.why() : !input ? input.why() : problem_of(arguments);
   if (!why.empty()) {
     core::print_error("quadrille: {}\n", why);
     return core::Exit::bad_config;
@@ -266,7 +295,7 @@ core::Exit slurm(SlurmArguments const& arguments) {
   script.remark("to sbatch take precedence over those in this file.");
   add_options(script, arguments, ranks, *seconds);
   add_environment(script, arguments, ranks);
-  add_launch(script, arguments);
+  add_launch(script, arguments, *input);
   core::print("{}", script.text());
   return core::Exit::pass;
 }
@@ -295,6 +324,7 @@ void add_slurm(CLI::App& app, Action& action) {
                       "Limit of the job: 2h, 90min, or as sbatch takes it (default: 1h)");
   command->add_option("--partition", arguments->partition, "Partition of the cluster");
   command->add_option("--account", arguments->account, "Account to charge");
+  command->add_option("--constraint", arguments->constraint, "Features that nodes must have");
   command->add_option("--job-name", arguments->name, "Name of the job (default: quadrille)");
   command->add_option("--mpi", arguments->mpi,
                       "What starts MPI, one of `srun --mpi=list` (default: pmix)");

@@ -66,15 +66,16 @@ def main():
         check(process.returncode == 0, "the script runs", process)
         return process.stdout
 
-    text = script("--nodes", 3, "--gpus-per-node", 4, "--partition", "gpu", "--account", "p-1", "--time", "90min")
+    text = script("--nodes", 3, "--gpus-per-node", 4, "--partition", "gpu", "--account", "p-1", "--time", "90min",
+                  "--constraint", "h100&nvme")
     options = options_of(text)
     wanted = {"nodes": "3", "ntasks-per-node": "4", "gpus-per-node": "4", "partition": "gpu", "account": "p-1",
-              "time": "01:30:00", "exclusive": "", "signal": "USR1@120", "job-name": "quadrille",
+              "time": "01:30:00", "exclusive": "", "mem": "0", "constraint": "h100&nvme", "signal": "USR1@120", "job-name": "quadrille",
               "output": "%x-%j.out"}
     check(options == wanted, f"options are {options}")
     out = started(text)
     for words in ("[--mpi=pmix]", "[--cpus-per-task=3]", "[--gpu-bind=none]", "[--kill-on-bad-exit=1]",
-                  f"[{program.binary}] [run] [inputs/quickstart.toml]"):
+                  f"[{program.binary}] [run] [{TESTS.parent}/inputs/quickstart.toml]"):
         check(words in out, f"{words} is missing in {out}")
 
     # workstation.sh sets up and builds where it stands.
@@ -93,12 +94,14 @@ def main():
             got = code(script_file, last_line, status)
             check(got == wanted, f"{script_file.name}: {last_line}, {status}: {got}")
 
-    text = script("my input.toml", "--ranks-per-node", 2, "--cpus-per-rank", 5, "--module", "cuda/12,openmpi", "--set",
+    own = program.folder / "my input.toml"
+    own.touch()
+    text = script(os.path.relpath(own), "--ranks-per-node", 2, "--cpus-per-rank", 5, "--module", "cuda/12,openmpi", "--set",
                   "gemm.config=mma_tuned SLOTS=3", "--program", "/opt/it's here/quadrille", "--mpi", "pmi2")
     out = started(text)
     check("module load cuda/12 openmpi" in out and text.startswith("#!/bin/bash -l\n"), f"modules: {text}")
     for words in ("[--cpus-per-task=5]", "[--mpi=pmi2]",
-                  "[/opt/it's here/quadrille] [run] [my input.toml] [--set] [gemm.config=mma_tuned SLOTS=3]"):
+                  f"[/opt/it's here/quadrille] [run] [{own}] [--set] [gemm.config=mma_tuned SLOTS=3]"):
         check(words in out, f"{words} is missing in {out}")
     check("gpu" not in out and options_of(text)["cpus-per-task"] == "5", f"no GPUs: {text}")
 
@@ -118,7 +121,10 @@ def main():
                           (("--gpus-per-node", 1, "--time", "1-2h"), "no time"),
                           (("--gpus-per-node", 1, "--partition", "a b"), "--partition 'a b'"),
                           (("--gpus-per-node", 1, "--partition", "a\n#SBATCH --nodes=9"), "--partition"),
-                          (("in\nput", "--gpus-per-node", 1), "line break"),
+                          (("in\nput", "--gpus-per-node", 1), "is no file"),
+                          (("nosuch.toml", "--gpus-per-node", 1), "is no file"),
+                          (("--container", "a\nb", "--gpus-per-node", 1), "line break"),
+                          (("--constraint", "a b", "--gpus-per-node", 1), "--constraint 'a b'"),
                           (("--gpus-per-node", 2, "--ranks-per-node", 4), "run.allow_shared_gpu=true"),
                           (("--gpus-per-node", 1, "--container-runtime", "pyxis"), "--container"),
                           (("--gpus-per-node", 1, "--container", "a", "--container-runtime", "docker"), "docker"),
