@@ -6,6 +6,7 @@
 #include "commands/build_config.hpp"
 #include "commands/commit.hpp"
 #include "device/driver.hpp"
+#include "device/host/topology.hpp"
 #include "device/kokkos_runtime.hpp"
 #include "io/version.hpp"
 
@@ -45,6 +46,8 @@ std::vector<std::pair<std::string, std::string>> build_facts() {
           {"blas", openblas_get_config()},
           {"cuda", QUADRILLE_CUDA},
           {"driver", device::driver_version()},
+          {"cpu", device::cpu_name()},
+          {"network", device::network_cards()},
           {"os", system_version()}};
 }
 

@@ -113,7 +113,7 @@ core::Exit compare(CompareArguments const& arguments) {
   for (Form const& form : forms) {
     if (form.file.empty()) continue;
     std::string const why = io::replace_whole_file(form.file, form.render(comparison));
-    if (!why.empty()) core::fail(fmt::format("{}: {}", form.option, why));
+    if (!why.empty()) return refuse(fmt::format("{}: {}", form.option, why), core::Exit::runtime);
   }
   if (!is_document_output) {
     core::print("{}", arguments.json ? report::render_json(comparison) + '\n'

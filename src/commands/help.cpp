@@ -224,7 +224,7 @@ std::string zsh_completion(CLI::App const& app) {
               ? ""
               : fmt::format(":{}:{}", zsh_text(argument.value), zsh_action(argument.value));
       if (argument.names.empty()) {
-        text += fmt::format(" \\\n      '{}{}'", argument.repeats ? "*" : "1", value);
+        text += fmt::format(" \\\n      '{}{}'", argument.repeats ? "*" : "", value);
       }
       for (std::string const& name : argument.names) {
         text +=
@@ -308,6 +308,8 @@ std::vector<std::string> words_of(std::string_view value) {
     for (measure::WorkloadEntry const* entry : workloads::workloads()) {
       if (value == "WORKLOAD" || entry->schema.keys.config) words.emplace_back(entry->schema.name);
     }
+  } else if (value == "TYPE") {
+    for (auto const& [type, word] : enum_names(core::DataType{})) words.emplace_back(word);
   } else if (value == "FAULT") {
     for (auto const& [fault, word] : enum_names(measure::Fault{})) {
       if (fault != measure::Fault::none) words.emplace_back(word);
@@ -389,8 +391,8 @@ void add_sets(CLI::App& command, std::vector<std::string>& sets, std::string con
   command.add_option("--set", sets, text)->type_name("KEY=VALUE")->allow_extra_args(false);
 }
 
-void add_only(CLI::App& command, std::vector<std::string>& names, std::string const& text) {
-  command.add_option("--only", names, text)->delimiter(',')->allow_extra_args(false);
+CLI::Option* add_only(CLI::App& command, std::vector<std::string>& names, std::string const& text) {
+  return command.add_option("--only", names, text)->delimiter(',')->allow_extra_args(false);
 }
 
 /// What makes a shell complete commands, options and their values.

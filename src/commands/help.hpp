@@ -34,6 +34,6 @@ CLI::Option* one_of(CLI::Option* option, std::string const& value);
 void add_sets(CLI::App& command, std::vector<std::string>& sets, std::string const& text);
 
 /// Adds --only, names with commas between them.
-void add_only(CLI::App& command, std::vector<std::string>& names, std::string const& text);
+CLI::Option* add_only(CLI::App& command, std::vector<std::string>& names, std::string const& text);
 
 }  // namespace quadrille::commands

@@ -12,6 +12,7 @@
 #include "measure/fault.hpp"
 #include "report/document.hpp"
 #include "report/glossary.hpp"
+#include "run/output.hpp"
 #include "workloads/peers/peer.hpp"
 #include "workloads/registry.hpp"
 
@@ -32,7 +33,8 @@ using Json = nlohmann::ordered_json;
 
 struct ListArguments {
   std::string what =
-      "workloads";  ///< workloads | variants | inputs | transports | metrics | faults
+      "workloads";             ///< workloads | variants | inputs | transports | metrics | faults
+  std::string workload, type;  ///< of variants, those of this workload and for arrays of this type
   bool json = false;
   bool here = false;  ///< of inputs, those for the devices of this machine, for scripts
 };
@@ -149,18 +151,38 @@ std::string types_text(kernels::VariantInfo const& variant) {
   return all ? "all" : fmt::format("{}", fmt::join(types, " "));
 }
 
-void print_variants() {
+/// The variants of each workload that has any of those asked for.
+using Rows = std::vector<kernels::VariantInfo const*>;
+std::vector<std::pair<measure::WorkloadEntry const*, Rows>> chosen_variants(
+    ListArguments const& arguments) {
+  std::vector<std::pair<measure::WorkloadEntry const*, Rows>> chosen;
   for (measure::WorkloadEntry const* entry : workloads::workloads()) {
+    if (!arguments.workload.empty() && arguments.workload != entry->schema.name) continue;
+    Rows rows;
+    for (kernels::VariantInfo const* row : entry->variants) {
+      std::vector<std::string_view> const types = types_of(*row);
+      bool const has_type = std::ranges::find(types, arguments.type) != types.end();
+      if (arguments.type.empty() || has_type) rows.push_back(row);
+    }
+    if (!rows.empty()) chosen.emplace_back(entry, std::move(rows));
+  }
+  return chosen;
+}
+
+void print_variants(ListArguments const& arguments) {
+  bool is_first = true;
+  for (auto const& [entry, rows] : chosen_variants(arguments)) {
     report::Table table =
         report::text_table({entry->schema.name, "role", "where", "runs", "types: summary"});
-    for (kernels::VariantInfo const* row : entry->variants) {
+    for (kernels::VariantInfo const* row : rows) {
       table.add_row({"  " + std::string{row->name}, std::string{core::to_text(row->role)},
                      std::string{core::to_text(row->where)},
                      unavailable_reason(*row).empty() ? "yes" : "no",
                      fmt::format("{}: {}{}{}", types_text(*row), row->summary,
                                  row->caveat.empty() ? "" : "; ", row->caveat)});
     }
-    if (entry != workloads::workloads().front()) core::print("\n");
+    if (!is_first) core::print("\n");
+    is_first = false;
     print(table);
   }
 }
@@ -202,14 +224,17 @@ namespace {
 
 core::Exit list(ListArguments const& arguments) {
   Json entries = Json::array();
+  bool const is_filtered = !arguments.workload.empty() || !arguments.type.empty();
+  if (is_filtered && arguments.what != "variants") {
+    return run::refuse("a workload and --type choose among variants: quadrille list variants gemm");
+  }
   if (arguments.what == "variants") {
     if (!arguments.json) {
-      print_variants();
+      print_variants(arguments);
       return core::Exit::pass;
     }
-    for (measure::WorkloadEntry const* entry : workloads::workloads()) {
-      for (kernels::VariantInfo const* row : entry->variants)
-        entries.push_back(json_of(*entry, *row));
+    for (auto const& [entry, rows] : chosen_variants(arguments)) {
+      for (kernels::VariantInfo const* row : rows) entries.push_back(json_of(*entry, *row));
     }
   } else if (arguments.what == "inputs") {
     core::Parsed<std::vector<ShippedInput>> const inputs = shipped_inputs();
@@ -263,13 +288,18 @@ void add_list(CLI::App& app, Action& action) {
   one_of(command->add_option("what", arguments->what,
                              "workloads | variants | inputs | transports | metrics | faults"),
          "TABLE");
+  one_of(command->add_option("workload", arguments->workload, "Of variants those of this workload"),
+         "WORKLOAD");
+  one_of(
+      command->add_option("--type", arguments->type, "Of variants those for arrays of this type"),
+      "TYPE");
   CLI::Option* const json = command->add_flag("--json", arguments->json, "As JSON");
   command
       ->add_flag("--here", arguments->here,
                  "Of inputs those for the devices here: lines of ranks, device and file with tabs "
                  "between")
       ->excludes(json);
-  command->footer("Example: quadrille list variants");
+  command->footer("Example: quadrille list variants gemm --type bf16");
   command->callback(
       [&action, arguments] { action = [arguments](int&, char**&) { return list(*arguments); }; });
 }

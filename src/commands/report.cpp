@@ -1,6 +1,7 @@
 // SPDX-FileCopyrightText: 2026 The Quadrille developers
 // SPDX-License-Identifier: Apache-2.0
 #include "commands/commands.hpp"
+#include "commands/help.hpp"
 #include "core/process.hpp"
 #include "core/text.hpp"
 #include "io/whole_file.hpp"
@@ -10,6 +11,7 @@
 #include "report/scaling.hpp"
 #include "report/screen.hpp"
 #include "report/table.hpp"
+#include "run/input.hpp"
 #include "run/output.hpp"
 
 #include <CLI/CLI.hpp>
@@ -25,17 +27,16 @@ using run::refuse;
 
 struct ReportArguments {
   std::vector<std::string> files;
-  std::string format = "table";  ///< table | details | markdown | csv | json | ladder
-  std::string html;              ///< file to write in place of printing; "": none
-  bool scaling = false;          ///< join results of different numbers of ranks
+  std::vector<std::string> only;  ///< cases or workloads of a ladder; all where there are none
+  std::string format = "table";   ///< table | details | markdown | csv | json | ladder
+  std::string html;               ///< file to write in place of printing; "": none
+  bool scaling = false;           ///< join results of different numbers of ranks
 };
 
 /// Empty where there is no ladder to show.
 std::string render(measure::RunResult const& result, std::string const& file,
                    std::string const& format, report::Terminal const& terminal) {
-  if (format == "json") return report::render_json(result) + "\n";
   if (format == "ladder") return core::printable(report::render_ladders(result));
-  if (format == "csv") return core::printable(report::render_csv(result));
   if (format == "markdown") return core::printable(report::render_markdown(result));
   if (format == "details") {
     return core::printable(fmt::format("{}\n{}\n{}\n", report::render_run_header(result.info),
@@ -54,9 +55,18 @@ core::Exit report(ReportArguments const& arguments) {
   }
   std::vector<measure::RunResult> results;
   for (std::string const& path : arguments.files) {
-    core::Parsed<measure::RunResult> result = report::open_result(path);
-    if (!result) return refuse(result.why());
-    results.push_back(*result);
+    core::Parsed<measure::RunResult> const opened = report::open_result(path);
+    if (!opened) return refuse(opened.why());
+    measure::RunResult result = *opened;
+    std::vector<run::CaseName> names;
+    for (measure::Record const& record : result.records) {
+      names.push_back({record.name, record.workload});
+    }
+    core::Parsed<std::vector<bool>> const is_chosen = run::chosen_by(arguments.only, names);
+    if (!is_chosen) return refuse(is_chosen.why());
+    std::size_t record = 0;
+    std::erase_if(result.records, [&](measure::Record const&) { return !(*is_chosen)[record++]; });
+    results.push_back(std::move(result));
   }
   // Standard output has the page alone where that goes there.
   bool const is_page_output = !arguments.html.empty() && io::is_standard_output(arguments.html);
@@ -70,17 +80,20 @@ core::Exit report(ReportArguments const& arguments) {
   if (!arguments.html.empty()) {
     std::string const why = io::replace_whole_file(
         arguments.html, report::render_html(results, arguments.files, scaling));
-    if (!why.empty()) core::fail("--html: " + why);
+    if (!why.empty()) return refuse("--html: " + why, core::Exit::runtime);
     if (!is_page_output) core::print("wrote {}\n", core::one_line(arguments.html));
   }
+  // One document for all.
+  bool const is_joined = arguments.format == "json" || arguments.format == "csv";
+  if (arguments.format == "json") core::print("{}\n", report::render_json(results));
+  if (arguments.format == "csv") core::print("{}", core::printable(report::render_csv(results)));
   report::Terminal const terminal = report::terminal_of_output();
   core::Exit code = core::Exit::pass;
   for (std::size_t i = 0; i < results.size(); ++i) {
     measure::RunResult const& result = results[i];
     if (result.info.status == "running") code = core::Exit::interrupted;
-    if (scaling || !arguments.html.empty()) continue;
-    bool const is_for_people = arguments.format != "json" && arguments.format != "csv";
-    if (is_for_people && i > 0) core::print("\n");
+    if (is_joined || scaling || !arguments.html.empty()) continue;
+    if (i > 0) core::print("\n");
     std::string const text = render(result, arguments.files[i], arguments.format, terminal);
     if (text.empty()) {
       return refuse(
@@ -102,15 +115,16 @@ void add_report(CLI::App& app, Action& action) {
       ->required();
   CLI::Option_group* const formats = command->add_option_group("format");
   auto const add_format = [&](std::string const& format, std::string const& text) {
-    formats->add_flag_callback(
+    return formats->add_flag_callback(
         "--" + format, [arguments, format] { arguments->format = format; }, text);
   };
   for (char const* const format : {"json", "csv", "markdown"}) {
     add_format(format, fmt::format("As {}", format));
   }
   add_format("details", "Every column, in as many tables as the terminal takes");
-  add_format("ladder",
-             "What each technique of a case gains over the fastest before it, in Markdown");
+  add_only(*command, arguments->only, "With --ladder: names of cases or workloads to show")
+      ->needs(add_format(
+          "ladder", "What each technique of a case gains over the fastest before it, in Markdown"));
   CLI::Option* const html =
       formats
           ->add_option("--html", arguments->html,

@@ -341,6 +341,15 @@ std::vector<CaseAssessment> assess(measure::RunResult const& result) {
   return cases;
 }
 
+std::map<Record const*, CaseAssessment> assessed_rows(measure::RunResult const& result) {
+  std::map<Record const*, CaseAssessment> rows;
+  for (CaseAssessment& one : assess(result)) {
+    Record const* const head = &one.head();
+    rows.emplace(head, std::move(one));
+  }
+  return rows;
+}
+
 VendorStanding vendor_standing(std::vector<CaseAssessment> const& cases) {
   VendorStanding standing;
   for (CaseAssessment const& one : cases) {

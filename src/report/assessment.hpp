@@ -6,6 +6,7 @@
 #include "measure/record.hpp"
 
 #include <cstddef>
+#include <map>
 #include <optional>
 #include <set>
 #include <span>
@@ -88,6 +89,8 @@ std::string missed_best(measure::Record const& record, std::span<measure::Record
 /// decides, as it shows what is possible; where they differ by two, it is fair. What is SUSPECT is
 /// nothing to compare with.
 std::vector<CaseAssessment> assess(measure::RunResult const& result);
+/// The same, each by its head().
+std::map<measure::Record const*, CaseAssessment> assessed_rows(measure::RunResult const& result);
 
 /// How the best variants of cases stand beside the vendor's, of those that have a ratio to it.
 struct VendorStanding {

@@ -57,6 +57,16 @@ Value checked(Record const& r) {
 Value verdict(Record const& r) { return std::string{core::to_text(r.outcome)}; }
 Value samples(Record const& r) { return r.time.n; }
 Value slowest_rank(Record const& r) { return has_speed(r) ? Value{r.slowest_rank} : Value{}; }
+Value rank_rate(Record const& r) {
+  return r.rate > 0 && r.ranks > 0 ? speed(r, r.rate / r.ranks) : Value{};
+}
+/// The median of what devices told after repetitions.
+template <std::vector<double> Record::*kMember>
+Value told(Record const& r) {
+  std::vector<double> known;
+  std::ranges::copy_if(r.*kMember, std::back_inserter(known), [](double x) { return x > 0; });
+  return known.empty() ? Value{} : speed(r, core::summarize(known).median);
+}
 Value work_rate(Record const& r) { return r.rate > 0 ? speed(r, r.rate) : Value{}; }
 Value peak_share(Record const& r) { return speed(r, percent_of_peak(r)); }
 Value intensity_of(Record const& r) { return finite(intensity(r)); }
@@ -167,6 +177,8 @@ constexpr Column kColumns[]{
     {"slowest_rank", csv, slowest_rank, {"slowest rank"}},
     {"rate", both, work_rate, {"rate"}, rate, "rate"},
     {"unit", both, plain<&Record::unit>},
+    {"rate_per_rank", both, rank_rate},
+    {"amount", both, plain<&Record::amount>},
     {"percent_of_peak", both, peak_share, {"% peak"}, percent, "peak"},
     {"intensity", both, intensity_of, {"FLOP/B"}, three_digits, "intensity"},
     {"ceiling", both, ceiling, {"ceiling"}, rate, "ceiling"},
@@ -236,6 +248,9 @@ constexpr Column kColumns[]{
      {"rate/W"},
      rate_per_watt,
      "rate per watt"},
+    {"clock_hz", both, told<&Record::clock_hz>},
+    {"power_w", both, told<&Record::power_w>},
+    {"clock_limits", both, plain<&Record::clock_limits>},
     {"timing", none, plain<&Record::timing>, {"timing", 0, left}},
     {"batch", none, plain<&Record::batch>, {"batch"}},
     {"buffer_sets", none, plain<&Record::buffer_sets>, {"buffer sets"}},

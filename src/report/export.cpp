@@ -1,13 +1,20 @@
 // SPDX-FileCopyrightText: 2026 The Quadrille developers
 // SPDX-License-Identifier: Apache-2.0
+#include "report/assessment.hpp"
 #include "report/columns.hpp"
 #include "report/json.hpp"
+#include "report/settings.hpp"
 #include "report/table.hpp"
+#include "report/tables.hpp"
+
+#include <fmt/format.h>
+#include <fmt/ranges.h>
 
 #include <algorithm>
-#include <array>
 #include <initializer_list>
 #include <iterator>
+#include <map>
+#include <span>
 #include <string>
 #include <string_view>
 #include <type_traits>
@@ -86,6 +93,7 @@ Json columns_json(Record const& r, std::initializer_list<In> in) {
 Json case_json(Record const& r) {
   auto const value = [&](std::string_view key) { return json(column(key).value(r)); };
   Json to = columns_json(r, {In::json, In::both});
+  to["settings"] = facts_json(settings_of(r));
   to["published"] = nullptr;
   if (r.published > 0) {
     to["published"] = {{"rate", value("published_rate")},
@@ -129,7 +137,6 @@ std::string csv_field(std::string_view text) {
 // Of the lines that a measurement of pairs has behind its own, one for each.
 constexpr std::string_view kPairColumns[]{"pair_from", "pair_to", "pair_link", "pair_latency_s",
                                           "pair_rate"};
-using PairFields = std::array<std::string, std::size(kPairColumns)>;
 
 /// The text of a cell: by an apostrophe before it, a table calculation takes none for a formula.
 std::string csv_text(Value const& value) {
@@ -141,46 +148,121 @@ std::string csv_text(Value const& value) {
   return is_formula ? '\'' + text : text;
 }
 
-/// The run, what `field` makes of each column, and a pair.
-std::string csv_line(std::string_view run_id, auto const& field, PairFields const& pair) {
-  std::string line = csv_field(csv_text(std::string{run_id}));
-  for (Column const& column : columns()) {
-    bool const has = column.in == In::csv || column.in == In::both || column.in == In::legs;
-    if (has) line += ',' + csv_field(field(column));
-  }
-  for (std::string const& of_pair : pair) line += ',' + csv_field(of_pair);
-  return line + '\n';
+// What stands in front of the columns of each record: of its run.
+constexpr std::string_view kRunColumns[]{"run_id",  "started", "node",  "cpu",
+                                         "network", "commit",  "driver"};
+
+using Fields = std::vector<std::string>;
+
+Fields run_fields(measure::RunInfo const& info) {
+  return {info.run_id,
+          info.started,
+          info.ranks.empty() ? "" : info.ranks.front().node,
+          build_fact(info, "cpu"),
+          build_fact(info, "network"),
+          build_fact(info, "commit"),
+          build_fact(info, "driver")};
+}
+
+bool is_in_csv(Column const& column) {
+  return column.in == In::csv || column.in == In::both || column.in == In::legs;
+}
+
+std::string csv_line(Fields const& fields) {
+  Fields quoted;
+  for (std::string const& field : fields) quoted.push_back(csv_field(field));
+  return fmt::format("{}\n", fmt::join(quoted, ","));
+}
+
+std::string extra_column(measure::SecondaryMetric const& extra) {
+  return extra.unit.empty() ? extra.name : fmt::format("{} ({})", extra.name, extra.unit);
+}
+
+/// Whether a case is as fast as it can be, where that is known by this row; else empty.
+std::string answer_of(Record const& record,
+                      std::map<Record const*, CaseAssessment> const& assessed) {
+  auto const found = assessed.find(&record);
+  return found == assessed.end() ? "" : std::string{core::to_text(found->second.answer)};
+}
+
+void append_if_new(Fields& names, std::string name) {
+  if (std::ranges::find(names, name) == names.end()) names.push_back(std::move(name));
 }
 
 }  // namespace
 
-std::string render_csv(measure::RunResult const& result) {
-  PairFields names;
-  std::ranges::copy(kPairColumns, names.begin());
-  std::string text = csv_line(
-      "run_id", [](Column const& column) { return column.key; }, names);
-  for (Record const& record : result.records) {
-    auto const field = [&](Column const& column) { return csv_text(column.value(record)); };
-    text += csv_line(result.info.run_id, field, {});
-    for (measure::PairTimes const& pair : record.pairs) {
-      text += csv_line(
-          result.info.run_id, field,
-          {std::to_string(pair.from), std::to_string(pair.to), csv_text(pair.link),
-           to_text(speed(record, latency_of(pair))), to_text(speed(record, rate_of(pair)))});
+std::string render_csv(std::span<measure::RunResult const> results) {
+  Fields settings, extras;
+  for (measure::RunResult const& result : results) {
+    for (Record const& record : result.records) {
+      for (auto const& [key, value] : settings_of(record)) append_if_new(settings, key);
+      for (auto const& extra : record.extras) append_if_new(extras, extra_column(extra));
+    }
+  }
+  Fields head{std::begin(kRunColumns), std::end(kRunColumns)};
+  for (Column const& column : columns()) {
+    if (is_in_csv(column)) head.emplace_back(column.key);
+  }
+  for (std::string const& key : settings) head.push_back("settings." + key);
+  std::ranges::copy(extras, std::back_inserter(head));
+  head.emplace_back("good");
+  head.insert(head.end(), std::begin(kPairColumns), std::end(kPairColumns));
+  std::string text = csv_line(head);
+  for (measure::RunResult const& result : results) {
+    auto const assessed = assessed_rows(result);
+    for (Record const& record : result.records) {
+      Fields line;
+      for (std::string const& field : run_fields(result.info)) line.push_back(csv_text(field));
+      for (Column const& column : columns()) {
+        if (is_in_csv(column)) line.push_back(csv_text(column.value(record)));
+      }
+      std::map<std::string, std::string> values;
+      for (auto const& [key, value] : settings_of(record)) values.emplace(key, csv_text(value));
+      for (std::string const& key : settings) line.push_back(values[key]);
+      for (auto const& extra : record.extras) {
+        values.emplace(extra_column(extra), to_text(speed(record, rate_of(extra, record))));
+      }
+      for (std::string const& name : extras) line.push_back(values[name]);
+      line.push_back(answer_of(record, assessed));
+      std::size_t const own = line.size();
+      line.resize(own + std::size(kPairColumns));
+      text += csv_line(line);
+      for (measure::PairTimes const& pair : record.pairs) {
+        line.resize(own);
+        for (std::string& field : Fields{
+                 std::to_string(pair.from), std::to_string(pair.to), csv_text(pair.link),
+                 to_text(speed(record, latency_of(pair))), to_text(speed(record, rate_of(pair)))}) {
+          line.push_back(std::move(field));
+        }
+        text += csv_line(line);
+      }
     }
   }
   return text;
 }
 
-std::string render_json(measure::RunResult const& result) {
+namespace {
+
+Json result_json(measure::RunResult const& result) {
   Json cases = Json::array();
-  for (Record const& record : result.records) cases.push_back(case_json(record));
+  auto const assessed = assessed_rows(result);
+  for (Record const& record : result.records) {
+    cases.push_back(case_json(record));
+    cases.back()["good"] = json(answer_of(record, assessed));
+  }
   measure::Ending const ending = ending_of(result);
-  Json const all{{"passed", ending.has_passed()},
-                 {"reason", ending.has_passed() ? Json{} : Json(ending.reason)},
-                 {"run", run_json(result.info)},
-                 {"cases", cases}};
-  return all.dump(2, ' ', false, Json::error_handler_t::replace);
+  return {{"passed", ending.has_passed()},
+          {"reason", ending.has_passed() ? Json{} : Json(ending.reason)},
+          {"run", run_json(result.info)},
+          {"cases", cases}};
+}
+
+}  // namespace
+
+std::string render_json(std::span<measure::RunResult const> results) {
+  Json all = Json::array();
+  for (measure::RunResult const& result : results) all.push_back(result_json(result));
+  return (results.size() == 1 ? all[0] : all).dump(2, ' ', false, Json::error_handler_t::replace);
 }
 
 }  // namespace quadrille::report

@@ -165,10 +165,14 @@ Json measurement_json(Record const& r, RunResult const& result, Shares const& sh
   Json to = case_json(r);
   to.update(columns_json(r, {In::csv}));
   // Charts and tables show but these.
-  for (char const* const unused : {"pairs", "backend", "device", "digest", "first_use_s", "warmups",
-                                   "warmup_s", "fastest_round_s", "slowest_round_s"}) {
+  for (char const* const unused :
+       {"pairs", "backend", "device", "digest", "first_use_s", "warmups", "warmup_s",
+        "fastest_round_s", "slowest_round_s", "rate_per_rank", "clock_hz", "power_w"}) {
     to.erase(unused);
   }
+  std::vector<std::int64_t> extents = r.size;  // of which missing ones repeat the last
+  if (r.spec && !extents.empty()) extents.resize(r.spec->workload->extents.size(), r.size.back());
+  to["extents"] = extents;
   to["role"] = role_of(r);
   to["transport_is_chosen"] = r.transport_is_chosen;
   std::vector<std::string> const& keys = swept.keys_of(r);
@@ -181,8 +185,6 @@ Json measurement_json(Record const& r, RunResult const& result, Shares const& sh
       }
     }
   }
-  // Without those at their defaults: what is equal in two runs is so whether or not one swept it.
-  to["settings"] = facts_json(settings_of(r));
   Json& extras = to["extras"];  // but details, of which lines over time are a chart
   for (std::size_t i = r.extras.size(); i-- > 0;) {
     if (r.extras[i].is_detail) extras.erase(i);
@@ -238,9 +240,15 @@ Json result_json(RunResult const& result, std::string const& file, Shares const&
   std::vector<Record const*> records;
   for (Record const& r : result.records) records.push_back(&r);
   SweptKeys const swept{records};
+  auto const assessed = assessed_rows(result);
   Json cases = Json::array();
-  for (Record const& r : result.records)
+  for (Record const& r : result.records) {
     cases.push_back(measurement_json(r, result, shares, swept));
+    auto const found = assessed.find(&r);
+    if (found == assessed.end()) continue;
+    cases.back()["good"] = core::to_text(found->second.answer);
+    cases.back()["advice"] = text_json(found->second.advice);
+  }
   return {{"file", file},
           {"passed", ending.has_passed()},
           {"reason", ending.reason},

@@ -87,8 +87,10 @@ std::string published_text(Record const& record) {
 void add_case(Document& page, std::vector<Record const*> const& rungs) {
   Record const& first = *rungs.front();
   page.add_gap();
-  page.add_text(fmt::format("{}: {} of {}, {}", first.name, first.workload, first.type,
-                            cell(column("size"), first)));
+  std::string title = fmt::format("{}: {} of {}, {}", first.name, first.workload, first.type,
+                                  cell(column("size"), first));
+  for (auto const& [key, value] : settings_of(first)) title += fmt::format(", {} = {}", key, value);
+  page.add_text(title);
   auto const on =
       std::ranges::find_if(rungs, [](Record const* rung) { return rung->published > 0; });
   bool const has_published = on != rungs.end();

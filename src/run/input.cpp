@@ -37,8 +37,7 @@ core::Parsed<std::string> read_text(Input const& input) {
 }
 
 /// "sizes" for "sizes.3", one of the cases that a sweep makes.
-std::string_view name_in_file(core::Case const& spec) {
-  std::string_view const name = spec.name;
+std::string_view name_in_file(std::string_view name) {
   std::size_t const dot = name.rfind('.');
   bool const swept = dot != name.npos && name.find_first_not_of("0123456789", dot + 1) == name.npos;
   return swept ? name.substr(0, dot) : name;
@@ -75,29 +74,37 @@ core::Parsed<core::Config> cases_for(core::Config const& resolved, Input const& 
   return config;
 }
 
-core::Parsed<core::Config> keep_only(core::Config config, std::vector<std::string> const& only) {
-  if (only.empty()) return config;
-  std::vector<std::string> names;
-  for (core::Case const& spec : config.cases) {
-    names.push_back(spec.name);
-    names.emplace_back(name_in_file(spec));
-    names.emplace_back(spec.workload->name);
-  }
-  std::vector<core::Case> kept;
+core::Parsed<std::vector<bool>> chosen_by(std::vector<std::string> const& only,
+                                          std::vector<CaseName> const& cases) {
+  std::vector<bool> is_chosen(cases.size(), only.empty());
   for (std::string const& name : only) {
-    if (std::find(names.begin(), names.end(), name) == names.end()) {
-      return core::Parsed<core::Config>::error(
-          fmt::format("--only: no case or workload of this input is called '{}'{}", name,
-                      core::suggestion(name, names)));
+    bool is_known = false;
+    for (std::size_t i = 0; i < cases.size(); ++i) {
+      auto const& [case_name, workload] = cases[i];
+      if (name == case_name || name == name_in_file(case_name) || name == workload) {
+        is_chosen[i] = is_known = true;
+      }
     }
+    if (is_known) continue;
+    std::vector<std::string> names;
+    for (auto const& [case_name, workload] : cases) {
+      for (std::string_view const known : {case_name, name_in_file(case_name), workload}) {
+        names.emplace_back(known);
+      }
+    }
+    return core::Parsed<std::vector<bool>>::error(fmt::format(
+        "--only: no case or workload here is called '{}'{}", name, core::suggestion(name, names)));
   }
-  for (core::Case const& spec : config.cases) {
-    bool const named = std::any_of(only.begin(), only.end(), [&](std::string const& name) {
-      return name == spec.name || name == name_in_file(spec) || name == spec.workload->name;
-    });
-    if (named) kept.push_back(spec);
-  }
-  config.cases = std::move(kept);
+  return is_chosen;
+}
+
+core::Parsed<core::Config> keep_only(core::Config config, std::vector<std::string> const& only) {
+  std::vector<CaseName> names;
+  for (core::Case const& spec : config.cases) names.push_back({spec.name, spec.workload->name});
+  core::Parsed<std::vector<bool>> const is_chosen = chosen_by(only, names);
+  if (!is_chosen) return core::Parsed<core::Config>::error(is_chosen.why());
+  std::size_t i = 0;
+  std::erase_if(config.cases, [&](core::Case const&) { return !(*is_chosen)[i++]; });
   return config;
 }
 

@@ -6,6 +6,7 @@
 #include "core/config.hpp"
 
 #include <string>
+#include <string_view>
 #include <vector>
 
 namespace quadrille::run {
@@ -30,7 +31,14 @@ core::Parsed<core::Config> cases_for(core::Config const& resolved, Input const& 
 /// --only names; all ranks get the same. An error is the same on every rank. Collective.
 core::Parsed<core::Config> read_config(comm::World const& world, Input const& input);
 
-/// What names of cases or workloads keep; an error where one names nothing. All where there are none.
+struct CaseName {
+  std::string_view name, workload;
+};
+/// Which cases --only chooses, each by its name, that of its sweep, or its workload; an error where
+/// one chooses nothing. All where there are none.
+core::Parsed<std::vector<bool>> chosen_by(std::vector<std::string> const& only,
+                                          std::vector<CaseName> const& cases);
+/// What --only keeps.
 core::Parsed<core::Config> keep_only(core::Config config, std::vector<std::string> const& only);
 
 }  // namespace quadrille::run

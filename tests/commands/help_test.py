@@ -81,7 +81,9 @@ def main():
                        (["list", "nothing-like-it"], "'nothing-like-it' is none of workloads, "),
                        (["run", "--case", "vector", "--inject-fault", "nann"], "misplaced_wait (did you mean 'nan'?)"),
                        (["completion", "bsh"], "'bsh' is none of bash, zsh (did you mean 'bash'?)"),
-                       (["list", "variants", "more"], "unexpected argument 'more';"), ([], "subcommand is required")):
+                       (["list", "variants", "gem"], "(did you mean 'gemm'?)"),
+                       (["list", "faults", "gemm"], "choose among variants"),
+                       (["list", "variants", "gemm", "more"], "unexpected argument 'more';"), ([], "subcommand is required")):
         shown = program.call(*words, ranks=0)
         check(shown.returncode == 2 and why in shown.stderr and len(shown.stderr.splitlines()) == 1, why, shown)
 

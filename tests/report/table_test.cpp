@@ -4,6 +4,7 @@
 
 #include "report/screen.hpp"
 #include "report/tables.hpp"
+#include "support/cases.hpp"
 #include "support/json_schema.hpp"
 #include "support/sample_result.hpp"
 
@@ -252,7 +253,7 @@ TEST(Csv, HasOneHeaderAndARowPerRecord) {
   measure::RunResult result = three_results();
   result.records[1].reason = "needs \"a\",\nb";
 
-  auto const rows = parse_csv(render_csv(result));
+  auto const rows = parse_csv(render_csv(std::vector{result}));
 
   ASSERT_EQ(rows.size(), 17U) << "a line for each of six pairs behind each of two";
   for (auto const& row : rows) EXPECT_EQ(row.size(), rows[0].size());
@@ -289,7 +290,7 @@ TEST(Csv, HasNoFormulas) {
   record.suspect = {"=x", "y"};
   record.time.median = -0.5;
 
-  auto const rows = parse_csv(render_csv(result));
+  auto const rows = parse_csv(render_csv(std::vector{result}));
   std::set<std::string> const cells(rows.at(1).begin(), rows.at(1).end());
 
   for (char const* const cell : {"'@run", "'=1+2", "'-case", "'+reason", "'=x; y", "-0.5"}) {
@@ -303,9 +304,9 @@ std::string complaints_about(json const& value) {
 
 TEST(Json, FollowsItsSchemaAndTheSchemaBites) {
   for (measure::RunResult const& result : {three_results(), measure::RunResult{}}) {
-    EXPECT_EQ(complaints_about(json::parse(render_json(result))), "");
+    EXPECT_EQ(complaints_about(json::parse(render_json(std::vector{result}))), "");
   }
-  json damaged = json::parse(render_json(three_results()));
+  json damaged = json::parse(render_json(std::vector{three_results()}));
   damaged["cases"][0]["rate"] = "fast";
   damaged["cases"][0]["verdict"] = "GREAT";
   damaged["cases"][0]["legs"].erase("hidden");
@@ -318,7 +319,7 @@ TEST(Json, FollowsItsSchemaAndTheSchemaBites) {
 TEST(Json, KeysAreThoseOfTheSchemaInTheSchemasOrder) {
   std::ifstream file{QUADRILLE_REPORT_SCHEMA};
   auto const schema = nlohmann::ordered_json::parse(file);
-  auto const report = nlohmann::ordered_json::parse(render_json(three_results()));
+  auto const report = nlohmann::ordered_json::parse(render_json(std::vector{three_results()}));
   using test::keys_of;
   auto const& rules = schema["$defs"];
   EXPECT_EQ(keys_of(report["cases"][0]), keys_of(rules["case"]["properties"]));
@@ -331,7 +332,7 @@ TEST(Json, KeysAreThoseOfTheSchemaInTheSchemasOrder) {
 }
 
 TEST(Json, NumbersAreNumbersAndWrongResultsHaveNoSpeed) {
-  json const cases = json::parse(render_json(three_results()))["cases"];
+  json const cases = json::parse(render_json(std::vector{three_results()}))["cases"];
   EXPECT_EQ(cases[0]["median_s"], 0.16);
   EXPECT_EQ(cases[0]["samples"], 6);
   EXPECT_EQ(cases[0]["ratio_to_vendor"], 1.43);
@@ -350,10 +351,57 @@ TEST(Json, NumbersAreNumbersAndWrongResultsHaveNoSpeed) {
   EXPECT_TRUE(cases[3]["legs"].is_null());
 }
 
+/// Two runs of a product, of which each sets another key.
+std::vector<measure::RunResult> two_runs() {
+  std::vector<measure::RunResult> runs(2, sample_result());
+  runs[1].info.run_id = "later";
+  for (std::size_t i = 0; i < 2; ++i) {
+    measure::Record& record = runs[i].records[0];
+    record.workload = "gemm";
+    record.config = std::string{"[[case]]\nworkload = \"gemm\"\nsize = 64\n"} +
+                    (i == 0 ? "beta = 2\n" : "layout = \"tn\"\n");
+    runs[i].records.resize(1);
+    test::read_cases_again(runs[i]);
+  }
+  return runs;
+}
+
+TEST(Csv, HasAColumnForEachSettingAndFurtherRateOfAllRuns) {
+  auto const rows = parse_csv(render_csv(two_runs()));
+
+  ASSERT_EQ(rows.size(), 15U) << "one header, and in each run a measurement with six pairs";
+  auto const field = [&](std::size_t row, std::string const& name) {
+    auto const column = std::ranges::find(rows[0], name) - rows[0].begin();
+    return rows[row].at(static_cast<std::size_t>(column));
+  };
+  std::vector<std::vector<std::string>> told;
+  for (std::size_t const row : {1U, 8U}) {
+    told.push_back({field(row, "run_id"), field(row, "commit"), field(row, "node"),
+                    field(row, "settings.beta"), field(row, "settings.layout"),
+                    field(row, "clock_hz"), field(row, "good")});
+  }
+  EXPECT_EQ(told, (std::vector<std::vector<std::string>>{
+                      {"20260102-030405-abcd", "1a72114", "n1", "2", "", "1975000000", "suspect"},
+                      {"later", "1a72114", "n1", "", "tn", "1975000000", "suspect"}}));
+  EXPECT_EQ(std::stod(field(1, "bus bandwidth (B/s)")), 1.0 / 3 / 0.125);
+  EXPECT_EQ(std::stod(field(1, "rate_per_rank")), std::stod(field(1, "rate")) / 3);
+}
+
+TEST(Json, OfSeveralRunsIsOneArray) {
+  json const runs = json::parse(render_json(two_runs()));
+
+  ASSERT_TRUE(runs.is_array() && runs.size() == 2);
+  for (json const& run : runs) EXPECT_EQ(complaints_about(run), "");
+  EXPECT_EQ(runs[1]["run"]["run_id"], "later");
+  EXPECT_EQ(runs[0]["cases"][0]["settings"], (json{{"beta", "2"}}));
+  EXPECT_EQ(runs[1]["cases"][0]["settings"], (json{{"layout", "tn"}}));
+  EXPECT_EQ(runs[0]["cases"][0]["power_w"], 305.5);
+}
+
 TEST(Json, APublishedFigureMayLackItsDevice) {
   measure::RunResult result = three_results();
   result.records[0].published_on = "";
-  json const report = json::parse(render_json(result));
+  json const report = json::parse(render_json(std::vector{result}));
   EXPECT_EQ(complaints_about(report), "");
   EXPECT_TRUE(report["cases"][0]["published"]["device"].is_null());
   EXPECT_EQ(report["cases"][0]["published"]["rate"], 2.5e12);

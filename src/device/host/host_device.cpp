@@ -4,13 +4,13 @@
 #include "device/host/host_stream.hpp"
 #include "device/host/memory.hpp"
 #include "device/host/shared_memory.hpp"
+#include "device/host/topology.hpp"
 
 #include <fmt/format.h>
 #include <sys/mman.h>
 
 #include <algorithm>
 #include <cstdlib>
-#include <fstream>
 #include <unordered_map>
 
 namespace quadrille::device {
@@ -18,15 +18,6 @@ namespace {
 
 constexpr std::size_t kAlignment = 256;
 constexpr std::size_t kHugePage = std::size_t{2} << 20;
-
-std::string cpu_name() {
-  std::ifstream in{"/proc/cpuinfo"};
-  for (std::string line; std::getline(in, line);) {
-    auto const colon = line.find(": ");
-    if (line.starts_with("model name") && colon != std::string::npos) return line.substr(colon + 2);
-  }
-  return "CPU";
-}
 
 class HostDevice final : public Device {
  public:

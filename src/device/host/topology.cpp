@@ -4,6 +4,9 @@
 
 #include "core/error.hpp"
 
+#include <fmt/format.h>
+#include <fmt/ranges.h>
+
 #include <cstdlib>
 #include <hwloc.h>
 #include <memory>
@@ -54,7 +57,36 @@ std::string text_of(hwloc_const_bitmap_t set) {
   return text;
 }
 
+std::string info_of(hwloc_obj_t object, char const* name) {
+  char const* const text = hwloc_obj_get_info_by_name(object, name);
+  return text == nullptr ? "" : text;
+}
+
 }  // namespace
+
+std::string cpu_name() {
+  // Where packages are unknown, the whole machine has it.
+  for (hwloc_obj_t const object :
+       {hwloc_get_obj_by_type(topology(), HWLOC_OBJ_PACKAGE, 0), hwloc_get_root_obj(topology())}) {
+    std::string const name = object == nullptr ? "" : info_of(object, "CPUModel");
+    if (!name.empty()) return name;
+  }
+  return "CPU";
+}
+
+std::string network_cards() {
+  constexpr int kNetwork = 0x02;  // class of PCI devices
+  std::set<std::string> cards;
+  for (hwloc_obj_t device = nullptr; (device = hwloc_get_next_pcidev(topology(), device));) {
+    auto const& pci = device->attr->pcidev;
+    if (pci.class_id >> 8 != kNetwork) continue;
+    std::string const vendor = info_of(device, "PCIVendor"), model = info_of(device, "PCIDevice");
+    cards.insert(vendor.empty() || model.empty()
+                     ? fmt::format("PCI {:04x}:{:04x}", pci.vendor_id, pci.device_id)
+                     : vendor + " " + model);
+  }
+  return cards.empty() ? "none" : fmt::format("{}", fmt::join(cards, ", "));
+}
 
 std::string usable_cpus() {
   Bitmap const set{hwloc_bitmap_alloc()};

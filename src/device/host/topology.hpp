@@ -8,6 +8,12 @@
 /// CPUs, cores and PCI devices of this machine, by hwloc.
 namespace quadrille::device {
 
+/// "AMD EPYC 9B14"; "CPU" where it is not known.
+std::string cpu_name();
+
+/// "Mellanox Technologies MT2910 Family [ConnectX-7]", those of PCI, each kind once; "none".
+std::string network_cards();
+
 /// CPUs that the calling thread may run on, for example "0-3,8".
 std::string usable_cpus();
 

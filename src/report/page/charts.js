@@ -4,6 +4,12 @@
 
 const color = (name) => getComputedStyle(document.documentElement).getPropertyValue(`--${name}`).trim();
 const seriesColor = (i) => color(`series-${i % 8}`);
+/** Of a line of this project's, beside those of other roles. */
+function ownLook(k) {
+  const taken = ["vendor", "reference", "peer", "ceiling"].map(color);
+  const free = [...Array(8).keys()].map(seriesColor).filter((one) => !taken.includes(one));
+  return {color: free[k % free.length], dash: seriesDash(8 * Math.floor(k / free.length)), point: seriesPoint(k)};
+}
 const seriesDash = (i) => [[], [6, 3], [2, 3], [8, 3, 2, 3]][Math.floor(i / 8) % 4];
 const seriesPoint = (i) => ["circle", "rect", "triangle", "rectRot", "star", "crossRot"][i % 6];
 
@@ -66,6 +72,37 @@ const barEnds = {
   },
 };
 
+/** Intervals of values, drawn over bars and points: dataset.errors[i] = [low, high], or null. */
+const errorBars = {
+  id: "errorBars",
+  afterDatasetsDraw(chart) {
+    const {ctx, chartArea: area, scales} = chart;
+    ctx.save();
+    ctx.beginPath();
+    ctx.rect(area.left, area.top, area.width, area.height);
+    ctx.clip();
+    ctx.strokeStyle = color("text");
+    ctx.lineWidth = 1;
+    chart.data.datasets.forEach((dataset, k) => {
+      if (!dataset.errors || !chart.isDatasetVisible(k)) return;
+      const isFlat = chart.options.indexAxis === "y";
+      chart.getDatasetMeta(k).data.forEach((point, i) => {
+        if (!dataset.errors[i]) return;
+        const [from, to] = dataset.errors[i].map((value) => (isFlat ? scales.x : scales.y).getPixelForValue(value));
+        const at = isFlat ? point.y : point.x;
+        // A cap at each end, and the line between them.
+        for (const [a, b, c, d] of [[from, at - 3, from, at + 3], [to, at - 3, to, at + 3], [from, at, to, at]]) {
+          ctx.beginPath();
+          ctx.moveTo(...(isFlat ? [a, b] : [b, a]));
+          ctx.lineTo(...(isFlat ? [c, d] : [d, c]));
+          ctx.stroke();
+        }
+      });
+    });
+    ctx.restore();
+  },
+};
+
 /** Lines across the chart: options.plugins.marks.at = [{value, color, text}] on the x axis. */
 const marks = {
   id: "marks",
@@ -105,13 +142,15 @@ function axis(title, options = {}) {
   const {text, ...rest} = options;
   const isLog = rest.type === "logarithmic";
   // Of a logarithmic axis the powers of ten; on few decades also twice and five times these.
-  const show = function (value) {
+  const label = (value) => (text ? short(text(value)) : digits(value));
+  const show = function (value, _, ticks) {
     if (isLog) {
       const lead = Math.round(value / 10 ** Math.floor(Math.log10(value) + 1e-9));
       const wanted = Math.log10(this.max / this.min) > 2 ? [1] : [1, 2, 5];
       if (!wanted.includes(lead)) return null;
     }
-    return text ? short(text(value)) : digits(value);
+    const telling = (n) => withDigits(n, () => new Set(ticks.map((tick) => label(tick.value))).size === ticks.length);
+    return withDigits(isLog ? 3 : [3, 4, 5, 6].find(telling) ?? 6, () => label(value));
   };
   return {
     ...rest,
@@ -174,7 +213,7 @@ class Card {
         ...config.options?.plugins,
       },
     };
-    config.plugins = [barEnds, marks, ...(config.plugins ?? [])];
+    config.plugins = [errorBars, barEnds, marks, ...(config.plugins ?? [])];
     this.chart = this.made.paint ? new Painted(this.canvas, this.made.paint) : new Chart(this.canvas, config);
     this.canvas.setAttribute("aria-label", `${this.title}. ${this.made.label ?? ""} Arrow keys go through the values.`);
     this.said.replaceChildren(...[this.made.said ?? ""].flat());

@@ -7,12 +7,21 @@ const data = JSON.parse(document.getElementById("data").textContent);
 
 const isNumber = (x) => typeof x === "number" && Number.isFinite(x);
 
-/** Three significant digits without an exponent where that is short. */
+/** Significant digits of numbers: more where an axis would say the same at two ticks. */
+let significant = 3;
+function withDigits(n, make) {
+  significant = n;
+  const made = make();
+  significant = 3;
+  return made;
+}
+
+/** Significant digits without an exponent where that is short. */
 function digits(x) {
   if (!isNumber(x)) return "-";
   if (x === 0) return "0";
   const size = Math.abs(x);
-  return size >= 1e6 || size < 1e-3 ? x.toExponential(2) : String(Number(x.toPrecision(3)));
+  return size >= 1e6 || size < 1e-3 ? x.toExponential(2) : String(Number(x.toPrecision(significant)));
 }
 
 function scaled(x, unit, prefixes) {
@@ -21,7 +30,7 @@ function scaled(x, unit, prefixes) {
   const [size, prefix] = prefixes.find(([least]) => Math.abs(x) >= least * 0.9995) ?? prefixes.at(-1);
   const value = x / size;
   const magnitude = Math.abs(value);
-  const text = magnitude >= 1e5 || magnitude < 0.01 ? value.toExponential(2) : magnitude >= 1000 ? value.toFixed(0) : value.toPrecision(3);
+  const text = magnitude >= 1e5 || magnitude < 0.01 ? value.toExponential(2) : magnitude >= 1000 ? value.toFixed(0) : value.toPrecision(significant);
   return `${text} ${prefix}${unit}`;
 }
 /** The same without final zeros, for axes. */

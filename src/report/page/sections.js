@@ -22,6 +22,8 @@ const describe = ({c, r}) => `${inResult(r)}${c.case} · ${c.variant}${
 /** What is told of its settings: keys that its sweep varies, also where they are at their defaults, before others. */
 const settingsOf = (c) => ({...c.sweep.keys, ...c.settings});
 
+const sameSize = (a, b) => a.length === b.length && a.every((n, i) => n === b[i]);
+
 /** Measurements that differ in size, variant, transport and result alone. */
 const groups = (() => {
   const found = new Map();
@@ -41,7 +43,8 @@ const groups = (() => {
     group.swept = Object.keys(Object.assign({}, ...group.items.map(({c}) => c.sweep.keys))).sort();
     group.note = settingsText(group.settings);
     const sizes = new Map(group.items.map(({c}) => [JSON.stringify(c.size), c.size]));
-    group.sizes = [...sizes.values()].sort((a, b) => volume(a) - volume(b));
+    const work = (size) => Math.max(...group.items.filter(({c}) => sameSize(c.size, size)).map(({c}) => c.amount || volume(c.size)));
+    group.sizes = [...sizes.values()].map((size) => ({size, work: work(size)})).sort((a, b) => a.work - b.work).map(({size}) => size);
     group.hasRate = group.items.some(({c}) => c.rate !== null);
     group.unit = group.items.find(({c}) => c.unit)?.c.unit ?? "";
     group.hasVendor = group.items.some(({c}) => isNumber(c.ratio_to_vendor) && c.role !== "vendor");
@@ -51,12 +54,18 @@ const groups = (() => {
 function volume(size) {
   return size.reduce((product, n) => product * n, 1);
 }
-const sameSize = (a, b) => a.length === b.length && a.every((n, i) => n === b[i]);
 const ofSize = (group, size) => group.items.filter(({c}) => sameSize(c.size, size));
 const findItem = (items, series, r) => items.find((item) => item.series === series && item.r === r);
 /** The rate, or where there is no work to divide the time. */
 const valueOf = (group, c) => (group.hasRate ? c.rate : c.median_s);
 const valueText = (group, x) => (group.hasRate ? rate(x, group.unit) : seconds(x));
+/** The 95 % interval of what valueOf() says, for its bar. */
+function errorOf(group, c) {
+  if (!c || !isNumber(c.median_low_s) || !isNumber(valueOf(group, c))) return null;
+  const [low, high] = [c.median_low_s, c.median_high_s];
+  return group.hasRate ? [c.rate * c.median_s / high, c.rate * c.median_s / low] : [low, high];
+}
+const isSuspect = (c) => c.suspect.length > 0;
 
 // Summary
 
@@ -116,12 +125,14 @@ function findings() {
     why.set(key, [...(why.get(key) ?? []), c]);
   }
   const left = [...why].map(([reason, cases]) => `${reason} (${plural(cases.length, "measurement")})`);
+  const tips = all.filter(({c}) => c.advice);
   const uneven = timed.filter(({c}) => c.ranks > 1 && c.imbalance > 1.2).sort((a, b) => b.c.imbalance - a.c.imbalance);
   return [
     finding("bad", `${plural(wrong.length, "measurement")} without a right result`,
       wrong.map((item) => [verdict(item.c.verdict), ` ${describe(item)}: ${[item.c.reason, item.c.first_wrong].filter(Boolean).join("; ") || "no reason was stored"}`])),
     finding("warn", `Slower than the vendor's library: the best variant of ${plural(slower.length, "case")}`, slower.map(versus), 6),
     finding("good", `As fast as the vendor's library, or faster: the best variant of ${plural(asFast.length, "case")}`, asFast.map(versus), 6),
+    finding("warn", `What to try: ${plural(tips.length, "case")}`, tips.map((item) => `${describe(item)}: ${item.c.advice}`), 6),
     finding("warn", `Ranks that wait for a slower one in ${plural(uneven.length, "measurement")}`,
       uneven.map((item) => `${describe(item)}: rank ${item.c.slowest_rank} takes ${ratio(item.c.imbalance)} × the time of the others`), 5),
     finding("warn", `${plural(suspect.length, "measurement")} not to be trusted`, results.flatMap(({doubts}, r) =>
@@ -148,11 +159,11 @@ function bestTable() {
       rows.push([...(isMany ? [names[r]] : []), group.title, group.note || "-", sizeText(size), own.series,
         seconds(own.c.median_s), own.c.rate === null ? "-" : rate(own.c.rate, own.c.unit),
         own.c.role === "vendor" ? "is the vendor's" : versusVendor(own.c),
-        vendor && vendor !== own && vendor.c.rate !== null ? rate(vendor.c.rate, vendor.c.unit) : "-", meter(reached), own.c.limit ?? "-"]);
+        vendor && vendor !== own && vendor.c.rate !== null ? rate(vendor.c.rate, vendor.c.unit) : "-", meter(reached), own.c.limit ?? "-", own.c.good ?? "-"]);
     });
   }
   return {head: [...(isMany ? [column("result")] : []), column("operation"), column("settings"), column("size"), column("best variant"),
-    ...numbers("median", "rate", "vs vendor", "vendor", "% of ceiling"), column("limit")], rows};
+    ...numbers("median", "rate", "vs vendor", "vendor", "% of ceiling"), column("limit"), column("good?")], rows};
 }
 
 const transportsOf = (items) => [...new Set(items.map(({c}) => transportOf(c)).filter(Boolean))];
@@ -282,12 +293,12 @@ function ladder(group, about) {
       const ends = (c) => {
         if (!c) return "";
         const share = !isBar(c) && isNumber(c.ratio_to_vendor) ? ` (${Math.round(100 * c.ratio_to_vendor)} %)` : "";
-        return `${valueText(group, valueOf(group, c))}${share}`;
+        return `${valueText(group, valueOf(group, c))}${share}${isSuspect(c) ? " SUSPECT" : ""}`;
       };
       const datasets = inScope.map((r, k) => {
         const cases = series.map((name) => findItem(items, name, r)?.c);
         return {label: isMany ? `${names[r]} · ${results[r].run.run_id}` : "_measured", data: cases.map((c) => (c ? valueOf(group, c) : null)),
-          ends: cases.map(ends), maxBarThickness: 22, pointStyle: "rect", borderRadius: 2,
+          ends: cases.map(ends), errors: cases.map((c) => errorOf(group, c)), maxBarThickness: 22, pointStyle: "rect", borderRadius: 2,
           backgroundColor: isMany ? seriesColor(k) : cases.map((c) => color(c?.role || "own"))};
       });
       const published = series.map((name) => items.find((item) => item.series === name && item.c.published)?.c.published);
@@ -327,12 +338,30 @@ function ladder(group, about) {
 
 // Size sweeps
 
+/**
+ * What the sizes of a group lie on: the extent that changes where one does, or several alike, as of cubes; else the
+ * work, with a line for each shape, as larger is then more of several things.
+ */
+function placesOf(group) {
+  const all = group.items.map(({c}) => c.extents);
+  const changing = all[0].map((_, i) => i).filter((i) => all.some((extents) => extents[i] !== all[0][i]));
+  const first = changing[0] ?? 0;
+  if (all.every((extents) => changing.every((i) => extents[i] === extents[first]))) {
+    const shape = all[0].map((n, i) => (changing.includes(i) ? "n" : count(n))).join("\u00a0×\u00a0");
+    return {title: shape === "n" ? "elements" : `n of ${shape}`, of: (c) => c.extents[first], text: count, shapeOf: () => ""};
+  }
+  const unit = group.unit.replace("/s", "") || "work";
+  return {title: `${unit} of one repetition`, of: (c) => c.amount || volume(c.size), text: (x) => (unit === "B" ? bytes(x) : rate(x, unit)),
+    shapeOf: (c) => changing.map((i) => digits(c.extents[i] / c.extents[first])).join(":")};
+}
+
 function sweep(group, about) {
-  const isCube = group.sizes.every((size) => size.every((n) => n === size[0]));
-  const xOf = (size) => (isCube ? size[0] : volume(size));
-  const kinds = [...(group.hasRate ? [{name: "rate", of: (c) => c.rate, text: (x) => rate(x, group.unit), log: true}] : []),
-    {name: "median time", of: (c) => c.median_s, text: seconds, log: true},
-    ...(group.hasVendor ? [{name: "ratio to the vendor's rate", of: (c) => c.ratio_to_vendor, text: ratio, log: false}] : [])];
+  const places = placesOf(group);
+  const span = (low, high) => (isNumber(low) && isNumber(high) ? [low, high] : null);
+  const kinds = [...(group.hasRate ? [{name: "rate", of: (c) => c.rate, error: (c) => errorOf(group, c), text: (x) => rate(x, group.unit), log: true}] : []),
+    {name: "median time", of: (c) => c.median_s, error: (c) => span(c.median_low_s, c.median_high_s), text: seconds, log: true},
+    ...(group.hasVendor ? [{name: "ratio to the vendor's rate", of: (c) => c.ratio_to_vendor, error: (c) => span(c.ratio_to_vendor_low, c.ratio_to_vendor_high), text: ratio, log: false}] : [])];
+  const own = group.series.filter((series) => (group.items.find((item) => item.series === series).c.role || "own") === "own");
   return {
     title: group.title, note: about, state: {kind: 0},
     controls: (state, redraw) => [choice("show", kinds.map((kind) => kind.name), state.kind, (i) => {
@@ -341,21 +370,34 @@ function sweep(group, about) {
     })],
     make(state) {
       const kind = kinds[state.kind];
-      const lines = results.flatMap((_, r) => group.series.map((series, s) => ({r, s, series, items: group.items
-        .filter((item) => item.r === r && item.series === series && kind.of(item.c) > 0).sort((a, b) => xOf(a.c.size) - xOf(b.c.size))})))
+      const lines = results.flatMap((_, r) => group.series.map((series) => ({r, series, items: group.items
+        .filter((item) => item.r === r && item.series === series && kind.of(item.c) > 0).sort((a, b) => places.shapeOf(a.c).localeCompare(places.shapeOf(b.c)) || places.of(a.c) - places.of(b.c))})))
         .filter((line) => line.items.length > 1);
-      const sizes = [...new Set(lines.flatMap((line) => line.items.map(({c}) => xOf(c.size))))].sort((a, b) => a - b);
-      const extent = isCube ? "size" : "product of all extents";
+      const values = lines.flatMap((line) => line.items.map(({c}) => kind.of(c)));
+      // One decade tells less on a logarithmic axis.
+      const isLog = kind.log && Math.max(...values) > 10 * Math.min(...values);
+      const lookOf = ({r, series, items: [{c}]}) => {
+        const k = own.indexOf(series);
+        const look = k < 0 ? {color: color(c.role), dash: [6, 3], point: "circle"} : ownLook(k);
+        return isMany ? {...look, dash: seriesDash(8 * r), point: seriesPoint(r)} : look;
+      };
       return {
-        height: 360, label: `${plural(lines.length, "line")} over ${plural(sizes.length, "size")} on logarithmic axes.`,
-        config: {type: "line", data: {datasets: lines.map((line, k) => ({
-          label: `${inResult(line.r)}${line.series}`, data: line.items.map(({c}) => ({x: xOf(c.size), y: kind.of(c)})),
-          borderColor: seriesColor(isMany ? line.s : k), backgroundColor: seriesColor(isMany ? line.s : k), borderWidth: 2, clip: 8,
-          borderDash: isMany ? seriesDash(8 * line.r) : seriesDash(k), pointStyle: seriesPoint(isMany ? line.r : k), pointRadius: 3.5}))},
+        height: 360, label: `${plural(lines.length, "line")} over ${plural(group.sizes.length, "size")}.`,
+        said: values.length && lines.some(({items}) => items.some(({c}) => isSuspect(c))) ? "Hollow points are SUSPECT." : "",
+        config: {type: "line", data: {datasets: lines.map((line) => {
+          const look = lookOf(line);
+          return {
+            label: `${inResult(line.r)}${line.series}`, data: line.items.map(({c}) => ({x: places.of(c), y: kind.of(c), size: c.size})),
+            errors: line.items.map(({c}) => kind.error(c)),
+            borderColor: look.color, backgroundColor: look.color, borderWidth: 2, clip: 8, borderDash: look.dash, pointStyle: look.point, pointRadius: 3.5,
+            pointBackgroundColor: line.items.map(({c}) => (isSuspect(c) ? color("card") : look.color)),
+            // No line from one shape to another.
+            segment: {borderColor: ({p0DataIndex, p1DataIndex}) => (places.shapeOf(line.items[p0DataIndex].c) === places.shapeOf(line.items[p1DataIndex].c) ? undefined : "transparent")}};
+        })},
         options: {interaction: {mode: "nearest", intersect: false}, scales: {
-          x: axisAt(extent, sizes),
-          y: axis(kind.name, {type: kind.log ? "logarithmic" : "linear", text: kind.text})},
-          plugins: {tooltip: {callbacks: {title: (points) => `${extent}: ${count(points[0].raw.x)}`, label: (p) => `${p.dataset.label}: ${kind.text(p.raw.y)}`}}}}},
+          x: axisAt(places.title, lines.flatMap((line) => line.items.map(({c}) => places.of(c))), {ticks: {callback: places.text}}),
+          y: axis(kind.name, {type: isLog ? "logarithmic" : "linear", beginAtZero: !isLog, text: kind.text})},
+          plugins: {tooltip: {callbacks: {title: (points) => sizeText(points[0].raw.size), label: (p) => `${p.dataset.label}: ${kind.text(p.raw.y)}`}}}}},
         table: {head: [column("series"), column("size"), ...numbers("rate", "median", "vs vendor")],
           rows: lines.flatMap((line) => line.items.map(({c}) => [`${inResult(line.r)}${line.series}`, sizeText(c.size), c.rate === null ? "-" : rate(c.rate, c.unit), seconds(c.median_s), ratio(c.ratio_to_vendor)]))},
         pointOf(i) {
@@ -375,7 +417,8 @@ function roofs(items) {
   const found = new Map();
   for (const {c} of items) {
     const {compute_peak: compute, memory_peak: memory} = c.roofline;
-    if (compute > 0 || memory > 0) found.set(`${compute}/${memory}`, {compute, memory, type: c.type, peaks: c.roofline});
+    const type = [c.type, c.settings.compute].filter(Boolean).join(" as ");
+    if (compute > 0 || memory > 0) found.set(`${compute}/${memory}`, {compute, memory, type, peaks: c.roofline});
   }
   return [...found.values()];
 }
@@ -396,36 +439,38 @@ function roofline(items, title) {
       const sorted = kinds.flatMap((kind) => points.filter(({c}) => `${c.workload} ${c.type}` === kind));
       const top = [...sorted, ...still];
       const anyRoof = lines.some((roof) => roof.memory > 0);
+      const nameOf = (roof) => `${roof.type}: ${[[roof.compute, "FLOP/s", roof.peaks.compute_is_measured], [roof.memory, "B/s", roof.peaks.memory_is_measured]]
+        .filter(([peak]) => peak > 0).map(([peak, unit, measured]) => `${rate(peak, unit)} ${measured ? "measured" : "nominal"}`).join(", ")}`;
       return {
         height: isNarrow() ? 380 : 480,
         label: `${plural(points.length, "kernel")} by operations for each byte and by rate, under ${plural(lines.length, "roof")}.`,
         said: [lines.length === 0 ? "No peak is known of this device: run inputs/peak.toml with the cases, or before them in one input."
           : anyRoof ? "" : "The bandwidth of this device's memory is not known, so that there is no slope: inputs/peak.toml measures it.",
+          lines.length ? `Roofs: ${lines.map(nameOf).join("; ")}.` : "",
           still.length ? `Without operations, and so not here but in the table: ${plural(still.length, "measurement")}.` : ""].filter(Boolean).join(" "),
         config: {type: "scatter", data: {datasets: [
           ...kinds.map((kind, k) => ({label: kind, pointStyle: seriesPoint(k), pointRadius: 5, pointHoverRadius: 7, backgroundColor: seriesColor(k), borderColor: seriesColor(k), borderWidth: 1.5,
             data: points.filter(({c}) => `${c.workload} ${c.type}` === kind).map((item) => ({x: xOf(item.c), y: yOf(item.c), item}))})),
-          ...lines.map((roof) => ({type: "line", label: `_roof`, pointRadius: 0, borderColor: color("ceiling"), borderWidth: 1.5, borderDash: roof.peaks.compute_is_measured ? [] : [6, 4],
-            name: `${roof.type}: ${[[roof.compute, "FLOP/s", roof.peaks.compute_is_measured], [roof.memory, "B/s", roof.peaks.memory_is_measured]]
-              .filter(([peak]) => peak > 0).map(([peak, unit, measured]) => `${rate(peak, unit)} ${measured ? "measured" : "nominal"}`).join(", ")}`,
+          ...lines.map((roof) => ({type: "line", label: `_roof`, order: 1, pointRadius: 0, borderColor: color("ceiling"), borderWidth: 1.5, borderDash: roof.peaks.compute_is_measured ? [] : [6, 4],
+            end: roof.compute > 0 ? rate(roof.compute, "FLOP/s") : "",
             data: (roof.memory > 0 && roof.compute > 0 ? [low, roof.compute / roof.memory, high] : [low, high])
               .map((x) => ({x, y: Math.min(roof.memory > 0 ? roof.memory * x : Infinity, roof.compute > 0 ? roof.compute : Infinity)}))}))]},
-        plugins: [{id: "roofNames", afterDatasetsDraw(chart) {
+        plugins: [{id: "roofRates", afterDatasetsDraw(chart) {
           const {ctx, chartArea} = chart;
           ctx.save();
           ctx.font = chartFont();
           ctx.fillStyle = color("faint");
-          ctx.textAlign = "right";
-          // From the top down, none over another.
+          ctx.textBaseline = "middle";
+          // Right of the chart, from the top down, none over another.
           let last = -Infinity;
-          chart.data.datasets.map((dataset, k) => ({name: dataset.name, at: chart.getDatasetMeta(k).data.at(-1)?.y})).filter((roof) => roof.name)
+          chart.data.datasets.map((dataset, k) => ({text: dataset.end, at: chart.getDatasetMeta(k).data.at(-1)?.y})).filter((roof) => roof.text)
             .sort((a, b) => a.at - b.at).forEach((roof) => {
-              last = Math.max(last + 13, roof.at - 6);
-              textOnCard(ctx, roof.name, chartArea.right - 4, last);
+              last = Math.max(last + 13, roof.at);
+              ctx.fillText(roof.text, chartArea.right + 6, last);
             });
           ctx.restore();
         }}],
-        options: {scales: {x: axis("FLOP for each byte of compulsory traffic", {type: "logarithmic", min: low, max: high}),
+        options: {layout: {padding: {right: 96}}, scales: {x: axis("FLOP for each byte of compulsory traffic", {type: "logarithmic", min: low, max: high}),
           y: axis("FLOP/s", {type: "logarithmic", text: (x) => rate(x, "FLOP/s"), max: 3 * Math.max(...points.map(({c}) => yOf(c)), ...lines.map((roof) => roof.compute))})},
           plugins: {tooltip: {filter: (p) => Boolean(p.raw.item), callbacks: {label: ({raw}) => raw.item
             ? `${describe(raw.item)}: ${rate(raw.y, "FLOP/s")}${isNumber(raw.item.c.percent_of_ceiling) ? `, ${percent(raw.item.c.percent_of_ceiling)} of the ceiling` : ""}` : ""}}}}},
@@ -757,14 +802,29 @@ function samplesCard(items) {
       const dots = rows.flatMap((row, k) => row.map((y, rank) => (byRank ? {x: rank + (k - (rows.length - 1) / 2) * spread, y, rank} : {x: kept[k], y, rank})));
       datasets.push({type: "scatter", label: rows.length < c.sampled.of ? `${rows.length} of ${c.sampled.of} repetitions` : "repetitions", data: dots, pointRadius: 2, order: 2,
         backgroundColor: dots.map((dot) => (isSlow(dot.rank) ? color("bad") : color("own")))});
+      const ys = [...dots.map(({y}) => y), ...(byRank && times ? [...times.min, ...times.max] : []), c.median_s];
+      const [lowest, largest] = [Math.min(...ys), Math.max(...ys)];
+      const margin = 0.05 * (largest - lowest || largest);
       const what = c.ranks > 1 && c.slowest_rank !== null ? `Slowest most often: ${nodeOf(item, c.slowest_rank)}; ${c.imbalance < 1.02 ? "all take the same time within 2 %" : `the slowest takes ${ratio(c.imbalance)} × the median time of the others`}.` : "";
       return {
         height: 340, label: `Times of ${plural(c.ranks, "rank")}, ${plural(c.sampled.of, "repetition")}, median ${seconds(c.median_s)}. ${what}`,
-        said: [what, rows.length < c.sampled.of ? `Points: ${rows.length} of ${c.sampled.of} repetitions; medians and ranges are of all.` : "",
+        said: [what, `Line and band: the median, ${seconds(c.median_s)}, and its 95 % interval.`, rows.length < c.sampled.of ? `Points: ${rows.length} of ${c.sampled.of} repetitions; medians and ranges are of all.` : "",
           c.batch > 1 ? `Each sample is the mean of ${c.batch} executions.` : ""].filter(Boolean).join(" "),
-        config: {type: "scatter", data: {datasets}, options: {
+        config: {type: "scatter", data: {datasets}, plugins: [{id: "median", beforeDatasetsDraw({ctx, chartArea, scales}) {
+          // The median of the slowest ranks' times, and its interval.
+          const [at, low, high] = [c.median_s, c.median_low_s ?? c.median_s, c.median_high_s ?? c.median_s].map((y) => scales.y.getPixelForValue(y));
+          ctx.save();
+          ctx.fillStyle = `${color("own")}22`;
+          ctx.fillRect(chartArea.left, high, chartArea.width, low - high);
+          ctx.strokeStyle = color("faint");
+          ctx.beginPath();
+          ctx.moveTo(chartArea.left, at);
+          ctx.lineTo(chartArea.right, at);
+          ctx.stroke();
+          ctx.restore();
+        }}], options: {
           scales: {x: axis(byRank ? "rank" : "repetition", {type: "linear", offset: false, min: byRank ? -0.6 : -0.5, max: (byRank ? c.ranks - 0.4 : c.sampled.of - 0.5), ticks: {stepSize: 1, precision: 0, autoSkip: true, callback: (x) => (Number.isInteger(x) ? x : null)}, grid: {display: false}}),
-            y: axis("time of a repetition", {type: "linear", text: seconds, beginAtZero: Math.min(...dots.map(({y}) => y)) < 0.1 * Math.max(...dots.map(({y}) => y)), grace: "5%"})},
+            y: axis("time of a repetition", {type: "linear", text: seconds, min: lowest < 0.1 * largest ? 0 : Math.max(0, lowest - margin), max: largest + margin})},
           plugins: {tooltip: {callbacks: {label: ({raw}) => (Array.isArray(raw.y) ? `rank ${raw.x}: ${raw.y.map(seconds).join(" to ")}` : `rank ${raw.rank ?? raw.x}: ${seconds(raw.y)}`)}}}}},
         table: times ? {head: numbers("rank", "least", "median", "largest"), rows: times.min.map((_, rank) => [`${rank}${isSlow(rank) ? " (slowest)" : ""}`, seconds(times.min[rank]), seconds(times.median[rank]), seconds(times.max[rank])])}
           : {head: numbers("repetition", "slowest rank's time"), rows: rows.map((row, k) => [String(kept[k]), seconds(Math.max(...row))])},
@@ -779,24 +839,47 @@ function samplesCard(items) {
 function telemetry(r, key, title, text) {
   const items = timed.filter((item) => item.r === r && item.c[key]?.rows.length);
   if (items.length === 0) return [];
-  const rows = items.flatMap((item) => item.c[key].rows.map((row) => ({row, item})));
+  // The time between repetitions is not known: one begins where the last ends.
+  const rows = [], spans = [];
+  let at = 0;
+  for (const item of items) {
+    const {rows: kept, of} = item.c[key];
+    const from = at;
+    for (const row of kept) {
+      rows.push({row, item, at});
+      at += item.c.median_s * (item.c.batch || 1) * of / kept.length;
+    }
+    spans.push({from, to: at});
+  }
   const ranks = Math.max(...rows.map(({row}) => row.length));
   const few = ranks <= 8;
   const median = (row) => [...row].filter(isNumber).sort((a, b) => a - b)[Math.floor(row.length / 2)] ?? null;
   const lines = few ? Array.from({length: ranks}, (_, rank) => ({name: `rank ${rank}`, of: (row) => row[rank] ?? null}))
     : [{name: "lowest rank", of: (row) => Math.min(...row.filter(isNumber))}, {name: "median", of: median}, {name: "highest rank", of: (row) => Math.max(...row.filter(isNumber))}];
+  const limits = [...new Set(items.flatMap(({c}) => c.clock_limits))];
+  const limited = items.filter(({c}) => c.clock_limits.length > 0);
+  const named = (item) => `${describe(item)}${item.c.clock_limits.length ? `; lowered by ${item.c.clock_limits.join(", ")}` : ""}`;
   return [new Card({
     title: `${title}${isMany ? ` · ${names[r]}` : ""}`, wide: true,
     make: () => ({
       height: 280, label: `After each sample of ${plural(items.length, "measurement")}, ${plural(rows.length, "sample")}.`,
-      said: "One value after each sample, measurement after measurement in the order of the run.",
-      config: {type: "line", data: {labels: rows.map((_, i) => i), datasets: lines.map((line, k) => ({label: line.name, data: rows.map(({row}) => line.of(row)),
+      said: `One value after each sample; a shade for each measurement.${limits.length ? ` Clocks were lowered by ${limits.join(", ")} in ${plural(limited.length, "measurement")}.` : ""}`,
+      config: {type: "line", data: {datasets: lines.map((line, k) => ({label: line.name, data: rows.map(({row, at: x}) => ({x, y: line.of(row)})),
         borderColor: seriesColor(k), backgroundColor: seriesColor(k), borderWidth: 1.3, pointRadius: rows.length < 60 ? 2 : 0, spanGaps: true}))},
-      options: {interaction: {mode: "index", intersect: false}, scales: {x: axis("sample", {type: "category", ticks: {autoSkip: true}}), y: axis("", {text})},
-        plugins: {tooltip: {callbacks: {title: (points) => describe(rows[points[0].dataIndex].item), label: (p) => `${p.dataset.label}: ${text(p.raw)}`}}}}},
-      table: {head: [column("measurement"), ...numbers("lowest", "median", "highest")], rows: items.map((item) => {
+      plugins: [{id: "measurements", beforeDatasetsDraw({ctx, chartArea, scales}) {
+        ctx.save();
+        ctx.fillStyle = `${color("faint")}1c`;
+        spans.filter((_, i) => i % 2 === 1).forEach(({from, to}) => {
+          const [left, right] = [from, to].map((x) => scales.x.getPixelForValue(x));
+          ctx.fillRect(left, chartArea.top, right - left, chartArea.height);
+        });
+        ctx.restore();
+      }}],
+      options: {interaction: {mode: "index", intersect: false}, scales: {x: axis("time of the repetitions so far", {type: "linear", min: 0, max: at, text: seconds}), y: axis("", {text})},
+        plugins: {tooltip: {callbacks: {title: (points) => named(rows[points[0].dataIndex].item), label: (p) => `${p.dataset.label}: ${text(p.raw.y)}`}}}}},
+      table: {head: [column("measurement"), ...numbers("lowest", "median", "highest"), column("lowered by")], rows: items.map((item) => {
         const flat = item.c[key].rows.flat().filter(isNumber);
-        return [describe(item), text(Math.min(...flat)), text(median(flat)), text(Math.max(...flat))];
+        return [describe(item), text(Math.min(...flat)), text(median(flat)), text(Math.max(...flat)), item.c.clock_limits.join(", ") || "-"];
       })},
     }),
   })];
@@ -953,9 +1036,9 @@ function build() {
   const measured = groups.filter((group) => !hasOwnCharts(group));
   section("ladders", "Variants", "The variants of each operation at one size, in their reading order. Dashed: the rate of the vendor's library, or of another program where there is none; in brackets a variant's share of it, the median of paired repetitions.",
     ...grid(cardsOf(measured.filter((group) => group.series.length > 1), ladder)));
-  section("sweeps", "Sizes", "Rates and times over sizes, on logarithmic axes.",
+  section("sweeps", "Sizes", "Rates and times over sizes.",
     ...grid(cardsOf(measured.filter((group) => group.series.some((name) => results.some((_, r) =>
-      new Set(group.items.filter((item) => item.series === name && item.r === r).map(({c}) => volume(c.size))).size > 1))), sweep)));
+      new Set(group.items.filter((item) => item.series === name && item.r === r).map(({c}) => JSON.stringify(c.size))).size > 1))), sweep)));
   section("roofline", "Roofline", "What each kernel reaches of what peak and bandwidth of its devices allow.",
     ...grid(results.map((_, r) => timed.filter((item) => item.r === r && item.c.roofline.bytes > 0)).filter((items) => items.some(({c}) => c.roofline.flop > 0))
       .map((items) => roofline(items, `${inResult(items[0].r)}all kernels`))));
