@@ -120,6 +120,33 @@ def ticks(browser):
       return spans.slice(1).some(([begin], i) => begin < spans[i][1] + 8) ? [title] : [];
     })""")
     check(not touching, f"labels touch in {touching}")
+    doubled = browser.run("""return cards.flatMap(({chart, title}) => Object.values(chart?.scales ?? {})
+      .filter(({type}) => type !== 'category').map(({axis, ticks}) => [`${title}, ${axis}`, ticks.map(({label}) => label).filter(Boolean)])
+      .filter(([, said]) => new Set(said).size < said.length))""")
+    check(not doubled, f"ticks say the same: {doubled}")
+    below = browser.run("return cards.filter(({chart, title}) => title === 'Samples' && chart.scales.y.min < 0).length")
+    check(below == 0, "an axis of times begins below 0")
+
+
+def intervals(browser):
+    """Bars and points have theirs, around the value; a hollow point, or a word, says SUSPECT; points lie over roofs."""
+    browser.open("cluster")
+    browser.run("cards.forEach((card) => card.draw())")
+    for section, value in (("ladders", "x"), ("sweeps", "y")):
+        found = browser.run("""const [section, of] = arguments;
+          return cards.filter(({node}) => node.closest(`#${section}`)).flatMap(({chart}) => chart.data.datasets.flatMap(({data, errors}) =>
+            (errors ?? []).map((error, i) => error && error[0] <= (data[i][of] ?? data[i]) && error[1] >= (data[i][of] ?? data[i]))))""",
+                            section, value)
+        check(any(found) and False not in found, f"{section}: intervals are {found}")
+    hollow = browser.run("""const card = color('card');
+      return cards.filter(({node}) => node.closest('#sweeps')).flatMap(({chart}) => chart.data.datasets.flatMap((d) => d.pointBackgroundColor ?? []))
+        .filter((one) => one === card).length""")
+    suspect = browser.run("return groups.flatMap(({items}) => items).filter(({c}) => isSuspect(c)).length")
+    check(suspect > 0 and hollow > 0, f"{hollow} hollow points of {suspect} SUSPECT measurements")
+    orders = browser.run("""const {chart} = cards.find(({node}) => node.closest('#roofline'));
+      return chart.data.datasets.map(({label, order}) => [label, order ?? 0])""")
+    check(max(order for label, order in orders if label != "_roof") < min(order for label, order in orders if label == "_roof"),
+          f"roofs lie over points: {orders}")
 
 
 def best(browser):
@@ -127,6 +154,8 @@ def best(browser):
     browser.open("textbook")
     rows = browser.run("return [...document.querySelectorAll('#summary tbody tr')].map((row) => row.textContent)")
     check(len(rows) == 1 and "by_own" in rows[0] and "by_reference" not in rows[0], f"the best are {rows}")
+    answers = ("yes", "fair", "no", "suspect", "no result", "unknown")
+    check(rows[0].endswith(answers), f"nothing is said of whether {rows} is good")
     browser.see(browser.all("#ladders canvas")[0])
     label = browser.all("#ladders canvas")[0].get_attribute("aria-label")
     check("the fastest of this project is by_own" in label, f"the chart says {label}")
@@ -409,6 +438,7 @@ def pages(browser):
     swept(browser)
     browser.open("cluster", 1920)  # three columns
     ticks(browser)
+    intervals(browser)
 
     browser.open("sample")
     why = browser.all("#summary [data-result=FAIL] [data-reason]")
