@@ -204,7 +204,7 @@ std::string render_csv(std::span<measure::RunResult const> results) {
     if (is_in_csv(column)) head.emplace_back(column.key);
   }
   for (std::string const& key : settings) head.push_back("settings." + key);
-  std::ranges::copy(extras, std::back_inserter(head));
+  for (std::string const& name : extras) head.push_back(csv_text(name));
   head.emplace_back("good");
   head.insert(head.end(), std::begin(kPairColumns), std::end(kPairColumns));
   std::string text = csv_line(head);

@@ -288,12 +288,15 @@ TEST(Csv, HasNoFormulas) {
   record.id = "-case";
   record.reason = "+reason";
   record.suspect = {"=x", "y"};
+  record.extras[0].name = "+rate";
   record.time.median = -0.5;
 
   auto const rows = parse_csv(render_csv(std::vector{result}));
-  std::set<std::string> const cells(rows.at(1).begin(), rows.at(1).end());
+  std::set<std::string> cells(rows.at(1).begin(), rows.at(1).end());
+  cells.insert(rows.at(0).begin(), rows.at(0).end());
 
-  for (char const* const cell : {"'@run", "'=1+2", "'-case", "'+reason", "'=x; y", "-0.5"}) {
+  for (char const* const cell :
+       {"'@run", "'=1+2", "'-case", "'+reason", "'=x; y", "-0.5", "'+rate (B/s)"}) {
     EXPECT_TRUE(cells.contains(cell)) << cell;
   }
 }
