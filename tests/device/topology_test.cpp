@@ -27,5 +27,10 @@ TEST(Topology, KnowsWhatIsNextToANode) {
   EXPECT_EQ(numa_node_of("none"), -1);
 }
 
+TEST(Topology, MadeUpMachinesHaveNeitherAModelNorCards) {
+  EXPECT_EQ(cpu_name(), "CPU");
+  EXPECT_EQ(network_cards(), "none");
+}
+
 }  // namespace
 }  // namespace quadrille::device

@@ -7,6 +7,7 @@ rerun_test.py BINARY LAUNCHER...
 import json
 import os
 import pathlib
+import re
 import sys
 
 sys.path.insert(0, str(pathlib.Path(__file__).resolve().parent.parent / "support"))
@@ -60,7 +61,9 @@ def main():
     check(process.returncode == 0, "the first run", process)
     head = read_journal(first)[0]
     facts = dict(head["build"])
-    check(facts.get("driver") and facts.get("os"), f"the result names driver and system: {facts}")
+    check(all(facts.get(name) for name in ("driver", "os", "cpu", "network")), f"the result names the machine: {facts}")
+    model = re.search(r"^model name\s*: (.*)$", pathlib.Path("/proc/cpuinfo").read_text(), re.MULTILINE)
+    check(not model or facts["cpu"] == model[1].strip(), f"the CPU is {facts['cpu']}")
 
     # The journal alone is enough, and a killed run's cases that it did not reach run too.
     half = program.folder / "half"
