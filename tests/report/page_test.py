@@ -124,6 +124,10 @@ def ticks(browser):
       .filter(({type}) => type !== 'category').map(({axis, ticks}) => [`${title}, ${axis}`, ticks.map(({label}) => label).filter(Boolean)])
       .filter(([, said]) => new Set(said).size < said.length))""")
     check(not doubled, f"ticks say the same: {doubled}")
+    near = browser.run("""const ticks = [0.2741, 0.27412, 0.27414].map((value) => ({value}));
+      const {callback} = axis('', {text: seconds}).ticks;
+      return ticks.map(({value}, i) => callback(value, i, ticks))""")
+    check(near == ["274.1 ms", "274.12 ms", "274.14 ms"], f"ticks close to each other are {near}")
     below = browser.run("return cards.filter(({chart, title}) => title === 'Samples' && chart.scales.y.min < 0).length")
     check(below == 0, "an axis of times begins below 0")
 
