@@ -151,8 +151,8 @@ std::string types_text(kernels::VariantInfo const& variant) {
   return all ? "all" : fmt::format("{}", fmt::join(types, " "));
 }
 
-/// The variants of each workload that has any of those asked for.
 using Rows = std::vector<kernels::VariantInfo const*>;
+/// The variants of each workload that has any of those asked for.
 std::vector<std::pair<measure::WorkloadEntry const*, Rows>> chosen_variants(
     ListArguments const& arguments) {
   std::vector<std::pair<measure::WorkloadEntry const*, Rows>> chosen;

@@ -58,14 +58,11 @@ core::Exit report(ReportArguments const& arguments) {
     core::Parsed<measure::RunResult> const opened = report::open_result(path);
     if (!opened) return refuse(opened.why());
     measure::RunResult result = *opened;
-    std::vector<run::CaseName> names;
-    for (measure::Record const& record : result.records) {
-      names.push_back({record.name, record.workload});
-    }
-    core::Parsed<std::vector<bool>> const is_chosen = run::chosen_by(arguments.only, names);
-    if (!is_chosen) return refuse(is_chosen.why());
-    std::size_t record = 0;
-    std::erase_if(result.records, [&](measure::Record const&) { return !(*is_chosen)[record++]; });
+    std::string const why = run::keep_only<measure::Record>(
+        result.records, arguments.only, [](measure::Record const& record) {
+          return run::CaseName{record.name, record.workload};
+        });
+    if (!why.empty()) return refuse(why);
     results.push_back(std::move(result));
   }
   // Standard output has the page alone where that goes there.

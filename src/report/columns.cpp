@@ -250,7 +250,7 @@ constexpr Column kColumns[]{
      "rate per watt"},
     {"clock_hz", both, told<&Record::clock_hz>},
     {"power_w", both, told<&Record::power_w>},
-    {"clock_limits", both, plain<&Record::clock_limits>},
+    {"clock_limits", both, plain<&Record::clock_limits>, {}, nullptr, "lowered by"},
     {"timing", none, plain<&Record::timing>, {"timing", 0, left}},
     {"batch", none, plain<&Record::batch>, {"batch"}},
     {"buffer_sets", none, plain<&Record::buffer_sets>, {"buffer sets"}},

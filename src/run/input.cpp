@@ -99,12 +99,10 @@ core::Parsed<std::vector<bool>> chosen_by(std::vector<std::string> const& only,
 }
 
 core::Parsed<core::Config> keep_only(core::Config config, std::vector<std::string> const& only) {
-  std::vector<CaseName> names;
-  for (core::Case const& spec : config.cases) names.push_back({spec.name, spec.workload->name});
-  core::Parsed<std::vector<bool>> const is_chosen = chosen_by(only, names);
-  if (!is_chosen) return core::Parsed<core::Config>::error(is_chosen.why());
-  std::size_t i = 0;
-  std::erase_if(config.cases, [&](core::Case const&) { return !(*is_chosen)[i++]; });
+  std::string const why = keep_only<core::Case>(config.cases, only, [](core::Case const& spec) {
+    return CaseName{spec.name, spec.workload->name};
+  });
+  if (!why.empty()) return core::Parsed<core::Config>::error(why);
   return config;
 }
 

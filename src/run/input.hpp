@@ -38,7 +38,18 @@ struct CaseName {
 /// one chooses nothing. All where there are none.
 core::Parsed<std::vector<bool>> chosen_by(std::vector<std::string> const& only,
                                           std::vector<CaseName> const& cases);
-/// What --only keeps.
+/// Keeps of cases, or of their records, what --only chooses; or says why not.
+template <class Item>
+std::string keep_only(std::vector<Item>& items, std::vector<std::string> const& only,
+                      CaseName (*name_of)(Item const&)) {
+  std::vector<CaseName> names;
+  for (Item const& item : items) names.push_back(name_of(item));
+  core::Parsed<std::vector<bool>> const is_chosen = chosen_by(only, names);
+  if (!is_chosen) return is_chosen.why();
+  std::size_t i = 0;
+  std::erase_if(items, [&](Item const&) { return !(*is_chosen)[i++]; });
+  return {};
+}
 core::Parsed<core::Config> keep_only(core::Config config, std::vector<std::string> const& only);
 
 }  // namespace quadrille::run

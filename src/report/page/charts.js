@@ -4,14 +4,14 @@
 
 const color = (name) => getComputedStyle(document.documentElement).getPropertyValue(`--${name}`).trim();
 const seriesColor = (i) => color(`series-${i % 8}`);
+const seriesDash = (i) => [[], [6, 3], [2, 3], [8, 3, 2, 3]][Math.floor(i / 8) % 4];
+const seriesPoint = (i) => ["circle", "rect", "triangle", "rectRot", "star", "crossRot"][i % 6];
 /** Of a line of this project's, beside those of other roles. */
 function ownLook(k) {
   const taken = ["vendor", "reference", "peer", "ceiling"].map(color);
   const free = [...Array(8).keys()].map(seriesColor).filter((one) => !taken.includes(one));
   return {color: free[k % free.length], dash: seriesDash(8 * Math.floor(k / free.length)), point: seriesPoint(k)};
 }
-const seriesDash = (i) => [[], [6, 3], [2, 3], [8, 3, 2, 3]][Math.floor(i / 8) % 4];
-const seriesPoint = (i) => ["circle", "rect", "triangle", "rectRot", "star", "crossRot"][i % 6];
 
 /**
  * Looks of lines over the same places, of which some lie on each other: there they have dashes in turn, and
@@ -141,8 +141,8 @@ function hatched(name) {
 function axis(title, options = {}) {
   const {text, ...rest} = options;
   const isLog = rest.type === "logarithmic";
-  // Of a logarithmic axis the powers of ten; on few decades also twice and five times these.
   const label = (value) => (text ? short(text(value)) : digits(value));
+  // Of a logarithmic axis the powers of ten; on few decades also twice and five times these.
   const show = function (value, _, ticks) {
     if (isLog) {
       const lead = Math.round(value / 10 ** Math.floor(Math.log10(value) + 1e-9));

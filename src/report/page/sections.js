@@ -23,6 +23,10 @@ const describe = ({c, r}) => `${inResult(r)}${c.case} · ${c.variant}${
 const settingsOf = (c) => ({...c.sweep.keys, ...c.settings});
 
 const sameSize = (a, b) => a.length === b.length && a.every((n, i) => n === b[i]);
+const ofSize = (group, size) => group.items.filter(({c}) => sameSize(c.size, size));
+const volume = (size) => size.reduce((product, n) => product * n, 1);
+const workOf = (c) => c.amount || volume(c.size);
+const isSuspect = (c) => c.suspect.length > 0;
 
 /** Measurements that differ in size, variant, transport and result alone. */
 const groups = (() => {
@@ -43,35 +47,31 @@ const groups = (() => {
     group.swept = Object.keys(Object.assign({}, ...group.items.map(({c}) => c.sweep.keys))).sort();
     group.note = settingsText(group.settings);
     const sizes = new Map(group.items.map(({c}) => [JSON.stringify(c.size), c.size]));
-    const work = (size) => Math.max(...group.items.filter(({c}) => sameSize(c.size, size)).map(({c}) => c.amount || volume(c.size)));
-    group.sizes = [...sizes.values()].map((size) => ({size, work: work(size)})).sort((a, b) => a.work - b.work).map(({size}) => size);
+    const work = (size) => Math.max(...ofSize(group, size).map(({c}) => workOf(c)));
+    group.sizes = [...sizes.values()].sort((a, b) => work(a) - work(b));
     group.hasRate = group.items.some(({c}) => c.rate !== null);
     group.unit = group.items.find(({c}) => c.unit)?.c.unit ?? "";
     group.hasVendor = group.items.some(({c}) => isNumber(c.ratio_to_vendor) && c.role !== "vendor");
   }
   return [...found.values()];
 })();
-function volume(size) {
-  return size.reduce((product, n) => product * n, 1);
-}
-const ofSize = (group, size) => group.items.filter(({c}) => sameSize(c.size, size));
 const findItem = (items, series, r) => items.find((item) => item.series === series && item.r === r);
 /** The rate, or where there is no work to divide the time. */
 const valueOf = (group, c) => (group.hasRate ? c.rate : c.median_s);
 const valueText = (group, x) => (group.hasRate ? rate(x, group.unit) : seconds(x));
+const span = (low, high) => (isNumber(low) && isNumber(high) ? [low, high] : null);
 /** The 95 % interval of what valueOf() says, for its bar. */
 function errorOf(group, c) {
-  if (!c || !isNumber(c.median_low_s) || !isNumber(valueOf(group, c))) return null;
-  const [low, high] = [c.median_low_s, c.median_high_s];
-  return group.hasRate ? [c.rate * c.median_s / high, c.rate * c.median_s / low] : [low, high];
+  if (!c || !isNumber(valueOf(group, c))) return null;
+  const times = span(c.median_low_s, c.median_high_s);
+  return times && group.hasRate ? span(c.rate * c.median_s / times[1], c.rate * c.median_s / times[0]) : times;
 }
-const isSuspect = (c) => c.suspect.length > 0;
 
 // Summary
 
 function tiles(result) {
   const {counts} = result;
-  const suspect = result.cases.filter((c) => c.suspect.length > 0).length;
+  const suspect = result.cases.filter(isSuspect).length;
   const tile = (n, text, mark) => (n > 0 || text === "passed" ? el("li", {}, el("b", {class: n > 0 ? mark : null}, String(n)), text) : null);
   const others = counts.of - counts.passed - counts.failed - counts.wrong_libraries - counts.skipped - counts.unsupported;
   return el("ul", {class: "tiles"}, tile(counts.passed, "passed", "PASS"), tile(counts.failed, "failed", "FAIL"),
@@ -113,7 +113,7 @@ function best(group, size, r, transport) {
 
 function findings() {
   const wrong = all.filter(({c}) => ["FAIL", "WRONG (library)", "ERROR", "TIMEOUT", "INTERRUPTED"].includes(c.verdict));
-  const suspect = timed.filter(({c}) => c.suspect.length > 0);
+  const suspect = timed.filter(({c}) => isSuspect(c));
   const standing = (key) => results.flatMap(({vs_vendor: ids}, r) => ids[key].map((id) => all.find((item) => item.r === r && item.c.id === id)))
     .sort((a, b) => a.c.ratio_to_vendor - b.c.ratio_to_vendor);
   const slower = standing("slower"), asFast = standing("as_fast").reverse();
@@ -351,13 +351,12 @@ function placesOf(group) {
     return {title: shape === "n" ? "elements" : `n of ${shape}`, of: (c) => c.extents[first], text: count, shapeOf: () => ""};
   }
   const unit = group.unit.replace("/s", "") || "work";
-  return {title: `${unit} of one repetition`, of: (c) => c.amount || volume(c.size), text: (x) => (unit === "B" ? bytes(x) : rate(x, unit)),
+  return {title: `${unit} of one repetition`, of: workOf, text: (x) => (unit === "B" ? bytes(x) : rate(x, unit)),
     shapeOf: (c) => changing.map((i) => digits(c.extents[i] / c.extents[first])).join(":")};
 }
 
 function sweep(group, about) {
   const places = placesOf(group);
-  const span = (low, high) => (isNumber(low) && isNumber(high) ? [low, high] : null);
   const kinds = [...(group.hasRate ? [{name: "rate", of: (c) => c.rate, error: (c) => errorOf(group, c), text: (x) => rate(x, group.unit), log: true}] : []),
     {name: "median time", of: (c) => c.median_s, error: (c) => span(c.median_low_s, c.median_high_s), text: seconds, log: true},
     ...(group.hasVendor ? [{name: "ratio to the vendor's rate", of: (c) => c.ratio_to_vendor, error: (c) => span(c.ratio_to_vendor_low, c.ratio_to_vendor_high), text: ratio, log: false}] : [])];
