@@ -3,7 +3,8 @@
 # SPDX-License-Identifier: Apache-2.0
 #
 # The build steps of the container recipes, run here with programs in place of apt-get and CMake that
-# only pretend: they set up and build the program, and end in the README's two commands.
+# only pretend: they set up and build the program, leave nothing that others may write, and their default
+# commands start what was built.
 set -euo pipefail
 here=$(cd "$(dirname "${BASH_SOURCE[0]}")/../.." && pwd)
 scratch=$(mktemp -d)
@@ -18,7 +19,7 @@ cp -r "$here"/{jobs,CMakeLists.txt,CMakePresets.json} "$scratch/tree"
 # shellcheck disable=SC2016  # the pretending programs expand it
 pretend='#!/bin/bash
 echo "$(basename "$0") $*" >>"$PRETENDED"'
-for program in cmake git; do echo "$pretend" >"$scratch/bin/$program"; done
+for program in cmake git mpirun; do echo "$pretend" >"$scratch/bin/$program"; done
 chmod +x "$scratch"/bin/*
 echo "$pretend" >"$scratch/tree/jobs/setup.sh"
 export PRETENDED=$scratch/said
@@ -49,13 +50,24 @@ sed -n '/^%post/,/^%/{//!p}' quadrille.def | sed -f <(printf '%s\n' "${arguments
 for folder in "${ignored[@]}"; do
   [ ! -e "$scratch/tree/$folder/stale" ] || fail "quadrille.def keeps $folder"
 done
+writable=$(find "$scratch/tree" ! -type l -perm /o=w)
+[ -z "$writable" ] || fail "quadrille.def lets everybody write $writable"
+unreadable=$(find "$scratch/tree" ! -type l ! -perm /o=r)
+[ -z "$unreadable" ] || fail "quadrille.def hides $unreadable"
 
-# shellcheck disable=SC2016  # the backquotes are those of Markdown
-mapfile -t commands < <(sed -n '/^```bash/,/^```$/{s/ *#.*//;/^bash /p}' "$here/README.md" | head -n 2)
-[ "${#commands[@]}" = 2 ] || fail "README.md has no two commands"
+# default_command NAME < COMMANDS: what they start, where setting up and building would be seen.
+default_command() {
+  sed -e "s#/opt/quadrille#$scratch/tree#g" >"$scratch/$1.default"
+  rm -f "$PRETENDED"
+  (cd "$scratch/tree" && PATH=$scratch/bin:$PATH bash -eu "$scratch/$1.default") >"$scratch/log" 2>&1 ||
+    fail "the default command of $1"
+  grep -qE "^mpirun -n 2 .*quadrille run .*inputs/quickstart.toml$" "$PRETENDED" || fail "$1 starts: $(cat "$PRETENDED")"
+  [ "$(wc -l <"$PRETENDED")" = 1 ] || fail "$1 does more than run: $(cat "$PRETENDED")"
+}
+sed -n 's/^CMD \[\(.*\)\]$/\1/p' Dockerfile | sed 's/, / /g' | default_command Dockerfile
+sed -n '/^%runscript/,$ {//!p}' quadrille.def | default_command quadrille.def
+
 for recipe in Dockerfile quadrille.def; do
-  for command in "${commands[@]}"; do
-    grep -qF "$command" <(sed -e 's/", "/ /g' "$recipe") || fail "$recipe does not tell how to run '$command'"
-  done
+  grep -qF "bash tests/run.sh" "$recipe" || fail "$recipe does not tell how to run the tests"
 done
-echo "the recipes set up and build"
+echo "the recipes set up and build, and run what was built"
