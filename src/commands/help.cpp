@@ -6,6 +6,7 @@
 #include "commands/commands.hpp"
 #include "commands/explain.hpp"
 #include "commands/launch_line.hpp"
+#include "commands/report_form.hpp"
 #include "core/config.hpp"
 #include "core/options.hpp"
 #include "core/process.hpp"
@@ -310,6 +311,8 @@ std::vector<std::string> words_of(std::string_view value) {
     }
   } else if (value == "TYPE") {
     for (auto const& [type, word] : enum_names(core::DataType{})) words.emplace_back(word);
+  } else if (value == "FORM") {
+    for (auto const& [form, word] : enum_names(ReportForm{})) words.emplace_back(word);
   } else if (value == "FAULT") {
     for (auto const& [fault, word] : enum_names(measure::Fault{})) {
       if (fault != measure::Fault::none) words.emplace_back(word);

@@ -2,9 +2,11 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "commands/commands.hpp"
 #include "commands/help.hpp"
+#include "commands/report_form.hpp"
 #include "core/process.hpp"
 #include "core/text.hpp"
 #include "io/whole_file.hpp"
+#include "report/exchange.hpp"
 #include "report/html.hpp"
 #include "report/ladder.hpp"
 #include "report/open.hpp"
@@ -27,27 +29,44 @@ using run::refuse;
 
 struct ReportArguments {
   std::vector<std::string> files;
-  std::vector<std::string> only;  ///< cases or workloads of a ladder; all where there are none
-  std::string format = "table";   ///< table | details | markdown | csv | json | ladder
-  std::string html;               ///< file to write in place of printing; "": none
-  bool scaling = false;           ///< join results of different numbers of ranks
+  std::vector<std::string> only;  ///< cases or workloads to show; all where there are none
+  ReportForm form = ReportForm::table;
+  std::string html;      ///< file to write in place of printing; "": none
+  bool scaling = false;  ///< join results of different numbers of ranks
 };
 
-/// Empty where there is no ladder to show.
-std::string render(measure::RunResult const& result, std::string const& file,
-                   std::string const& format, report::Terminal const& terminal) {
-  if (format == "ladder") return core::printable(report::render_ladders(result));
-  if (format == "markdown") return core::printable(report::render_markdown(result));
-  if (format == "details") {
-    return core::printable(fmt::format("{}\n{}\n{}\n", report::render_run_header(result.info),
-                                       report::render_details(result, {.width = terminal.width}),
-                                       report::result_line(result, file)));
+using Text = core::Parsed<std::string>;
+
+/// As a form that has one document for each result; or why it has none of this.
+Text render(measure::RunResult const& result, std::string const& file, ReportForm form,
+            report::Terminal const& terminal) {
+  switch (form) {
+    case ReportForm::ladder: {
+      std::string const ladders = report::render_ladders(result);
+      return ladders.empty() ? Text::error("no case has two techniques of our own that passed")
+                             : ladders;
+    }
+    case ReportForm::osu: return report::render_osu(result);
+    case ReportForm::nccl_tests: return report::render_nccl_tests(result);
+    case ReportForm::markdown: return report::render_markdown(result);
+    case ReportForm::details:
+      return fmt::format("{}\n{}\n{}\n", report::render_run_header(result.info),
+                         report::render_details(result, {.width = terminal.width}),
+                         report::result_line(result, file));
+    default: break;
   }
   return fmt::format("{}\n{}\n{}", report::render_short_header(result.info, terminal),
                      report::render_screen(result, terminal), report::render_end(result, file));
 }
 
+bool takes_only(ReportForm form) {
+  return form == ReportForm::ladder || form == ReportForm::osu || form == ReportForm::nccl_tests;
+}
+
 core::Exit report(ReportArguments const& arguments) {
+  if (!arguments.only.empty() && !takes_only(arguments.form)) {
+    return refuse("--only: ladders, osu and nccl-tests show some of the cases, other forms all");
+  }
   // Anything but an earlier report is there by mistake: `--html RESULT` lacks its file.
   if (!arguments.html.empty()) {
     std::string const why = io::unwritable_reason(arguments.html, report::html_begin());
@@ -81,9 +100,12 @@ core::Exit report(ReportArguments const& arguments) {
     if (!is_page_output) core::print("wrote {}\n", core::one_line(arguments.html));
   }
   // One document for all.
-  bool const is_joined = arguments.format == "json" || arguments.format == "csv";
-  if (arguments.format == "json") core::print("{}\n", report::render_json(results));
-  if (arguments.format == "csv") core::print("{}", core::printable(report::render_csv(results)));
+  bool const is_json = arguments.form == ReportForm::json;
+  bool const is_joined = is_json || arguments.form == ReportForm::csv;
+  if (is_joined) {
+    core::print("{}", is_json ? report::render_json(results) + '\n'
+                              : core::printable(report::render_csv(results)));
+  }
   report::Terminal const terminal = report::terminal_of_output();
   core::Exit code = core::Exit::pass;
   for (std::size_t i = 0; i < results.size(); ++i) {
@@ -91,13 +113,13 @@ core::Exit report(ReportArguments const& arguments) {
     if (result.info.status == "running") code = core::Exit::interrupted;
     if (is_joined || scaling || !arguments.html.empty()) continue;
     if (i > 0) core::print("\n");
-    std::string const text = render(result, arguments.files[i], arguments.format, terminal);
-    if (text.empty()) {
-      return refuse(
-          fmt::format("{}: no case has two techniques of our own that passed", arguments.files[i]),
-          core::Exit::nothing_executed);
+    Text const text = render(result, arguments.files[i], arguments.form, terminal);
+    if (!text) {
+      return refuse(fmt::format("{}: {}", arguments.files[i], text.why()),
+                    core::Exit::nothing_executed);
     }
-    core::print("{}", text);
+    bool const has_colours = arguments.form == ReportForm::table;
+    core::print("{}", has_colours ? *text : core::printable(*text));
   }
   return code;
 }
@@ -111,17 +133,26 @@ void add_report(CLI::App& app, Action& action) {
       ->type_name("FILE")
       ->required();
   CLI::Option_group* const formats = command->add_option_group("format");
-  auto const add_format = [&](std::string const& format, std::string const& text) {
-    return formats->add_flag_callback(
-        "--" + format, [arguments, format] { arguments->format = format; }, text);
+  auto const add_form = [&](ReportForm form, std::string const& text) {
+    formats->add_flag_callback(
+        fmt::format("--{}", core::to_text(form)), [arguments, form] { arguments->form = form; },
+        text);
   };
-  for (char const* const format : {"json", "csv", "markdown"}) {
-    add_format(format, fmt::format("As {}", format));
+  for (ReportForm const form : {ReportForm::json, ReportForm::csv, ReportForm::markdown}) {
+    add_form(form, fmt::format("As {}", core::to_text(form)));
   }
-  add_format("details", "Every column, in as many tables as the terminal takes");
-  add_only(*command, arguments->only, "With --ladder: names of cases or workloads to show")
-      ->needs(add_format(
-          "ladder", "What each technique of a case gains over the fastest before it, in Markdown"));
+  add_form(ReportForm::details, "Every column, in as many tables as the terminal takes");
+  add_form(ReportForm::ladder,
+           "What each technique of a case gains over the fastest before it, in Markdown");
+  one_of(formats->add_option_function<std::string>(
+             "--format",
+             [arguments](std::string const& word) {
+               arguments->form = *core::parse_enum<ReportForm>(word);
+             },
+             "One of these by its name, or exchanges as another program's table: osu, nccl-tests"),
+         "FORM");
+  add_only(*command, arguments->only,
+           "Of ladders, osu and nccl-tests: names of cases or workloads to show");
   CLI::Option* const html =
       formats
           ->add_option("--html", arguments->html,

@@ -6,6 +6,7 @@
 #include "core/units.hpp"
 #include "report/assessment.hpp"
 #include "report/cells.hpp"
+#include "report/exchange.hpp"
 
 #include <fmt/format.h>
 #include <fmt/ranges.h>
@@ -22,10 +23,6 @@ using measure::CheckResult;
 using measure::LegSummary;
 using measure::Outcome;
 using measure::Record;
-
-Value finite(std::optional<double> value) {
-  return value && std::isfinite(*value) ? Value{*value} : Value{};
-}
 
 // Values, each by the rule for its kind: a time, a ratio or a rate needs a right result.
 template <auto kMember>
@@ -87,11 +84,21 @@ Value ceiling_is_measured(Record const& r) {
   auto const found = ceiling_of(r);
   return found ? Value{found->is_measured} : Value{};
 }
+/// Of one message: of an exchange, or of the large ones of pairs.
+Value message_bytes(Record const& r) {
+  if (auto const call = exchange_of(r)) return call->message_bytes;
+  return r.pairs.empty() ? Value{} : finite(r.pairs.front().bytes);
+}
+Value latency_us(Record const& r) {
+  return exchange_of(r) ? speed(r, 1e6 * r.time.median) : Value{};
+}
 Value published_rate(Record const& r) { return r.published > 0 ? Value{r.published} : Value{}; }
 
 // Numbers on screen.
 std::string seconds(double value, Record const&) { return core::format_seconds(value); }
 std::string rate(double value, Record const& r) { return core::format_rate(value, r.unit); }
+std::string bytes(double value, Record const&) { return core::format_bytes(value); }
+std::string microseconds(double value, Record const&) { return fmt::format("{:.2f}", value); }
 std::string joules(double value, Record const&) { return fmt::format("{:.3g} J", value); }
 std::string rate_per_watt(double value, Record const& r) {
   return core::format_rate(value, r.unit) + "/W";
@@ -179,6 +186,8 @@ constexpr Column kColumns[]{
     {"unit", both, plain<&Record::unit>},
     {"rate_per_rank", both, rank_rate},
     {"amount", both, plain<&Record::amount>},
+    {"message_bytes", both, message_bytes, {"message"}, bytes},
+    {"latency_us", both, latency_us, {"latency us"}, microseconds},
     {"percent_of_peak", both, peak_share, {"% peak"}, percent, "peak"},
     {"intensity", both, intensity_of, {"FLOP/B"}, three_digits, "intensity"},
     {"ceiling", both, ceiling, {"ceiling"}, rate, "ceiling"},
@@ -273,6 +282,10 @@ bool has_times(Record const& record) {
 bool has_speed(Record const& record) { return has_times(record) && record.time.n > 0; }
 
 bool has_legs(Record const& record) { return has_times(record) && record.leg_summary.has_value(); }
+
+Value finite(std::optional<double> value) {
+  return value && std::isfinite(*value) ? Value{*value} : Value{};
+}
 
 Value speed(Record const& record, std::optional<double> value) {
   return has_speed(record) ? finite(value) : Value{};

@@ -22,7 +22,9 @@ using Value = std::variant<std::monostate, double, std::int64_t, bool, std::stri
 /// A wrong result has neither a speed nor legs; an interrupted one has those of what it sampled.
 bool has_speed(measure::Record const& record);
 bool has_legs(measure::Record const& record);
-/// The number of a record that has a speed; what is not finite is missing.
+/// What is not finite is missing.
+Value finite(std::optional<double> value);
+/// The same, of a record that has a speed.
 Value speed(measure::Record const& record, std::optional<double> value);
 
 enum class Align { left, right };

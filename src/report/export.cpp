@@ -41,6 +41,22 @@ Json row_json(TableRow const& row) {
   return object;
 }
 
+/// A fact of a pair of ranks: in the list of JSON under its key, in CSV behind the columns of the
+/// measurement as "pair_" and the key.
+struct PairColumn {
+  std::string_view key;
+  Value (*value)(Record const&, measure::PairTimes const&);
+};
+constexpr PairColumn kPairColumns[]{
+    {"from", [](Record const&, measure::PairTimes const& pair) { return Value{pair.from}; }},
+    {"to", [](Record const&, measure::PairTimes const& pair) { return Value{pair.to}; }},
+    {"link", [](Record const&, measure::PairTimes const& pair) { return Value{pair.link}; }},
+    {"bytes", [](Record const&, measure::PairTimes const& pair) { return finite(pair.bytes); }},
+    {"latency_s",
+     [](Record const& r, measure::PairTimes const& pair) { return speed(r, latency_of(pair)); }},
+    {"rate",
+     [](Record const& r, measure::PairTimes const& pair) { return speed(r, rate_of(pair)); }}};
+
 Json json(Value const& value) {
   return std::visit(
       []<class T>(T const& known) {
@@ -112,11 +128,10 @@ Json case_json(Record const& r) {
   to["implementation"] = value("implementation");
   to["pairs"] = Json::array();
   for (measure::PairTimes const& pair : r.pairs) {
-    to["pairs"].push_back({{"from", pair.from},
-                           {"to", pair.to},
-                           {"link", pair.link},
-                           {"latency_s", json(speed(r, latency_of(pair)))},
-                           {"rate", json(speed(r, rate_of(pair)))}});
+    Json& object = to["pairs"].emplace_back(Json::object());
+    for (PairColumn const& one : kPairColumns) {
+      object[std::string{one.key}] = json(one.value(r, pair));
+    }
   }
   return to;
 }
@@ -133,10 +148,6 @@ std::string csv_field(std::string_view text) {
   }
   return quoted + '"';
 }
-
-// Of the lines that a measurement of pairs has behind its own, one for each.
-constexpr std::string_view kPairColumns[]{"pair_from", "pair_to", "pair_link", "pair_latency_s",
-                                          "pair_rate"};
 
 /// The text of a cell: by an apostrophe before it, a table calculation takes none for a formula.
 std::string csv_text(Value const& value) {
@@ -206,7 +217,7 @@ std::string render_csv(std::span<measure::RunResult const> results) {
   for (std::string const& key : settings) head.push_back("settings." + key);
   for (std::string const& name : extras) head.push_back(csv_text(name));
   head.emplace_back("good");
-  head.insert(head.end(), std::begin(kPairColumns), std::end(kPairColumns));
+  for (PairColumn const& one : kPairColumns) head.push_back(fmt::format("pair_{}", one.key));
   std::string text = csv_line(head);
   for (measure::RunResult const& result : results) {
     auto const assessed = assessed_rows(result);
@@ -229,10 +240,8 @@ std::string render_csv(std::span<measure::RunResult const> results) {
       text += csv_line(line);
       for (measure::PairTimes const& pair : record.pairs) {
         line.resize(own);
-        for (std::string& field : Fields{
-                 std::to_string(pair.from), std::to_string(pair.to), csv_text(pair.link),
-                 to_text(speed(record, latency_of(pair))), to_text(speed(record, rate_of(pair)))}) {
-          line.push_back(std::move(field));
+        for (PairColumn const& one : kPairColumns) {
+          line.push_back(csv_text(one.value(record, pair)));
         }
         text += csv_line(line);
       }

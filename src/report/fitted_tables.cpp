@@ -231,6 +231,7 @@ void add_figures(Rows& rows, Records const& records) {
   rows.add("interval", Align::right, 4, precision);
   rows.add_details({"min_s", "median_low_s", "max_s"});
   if (is_measured) rows.add("rate", TableColumn::kAlways);
+  rows.add_details({"message_bytes", "latency_us"});
   rows.add(std::string{kVendorHead}, Align::right, 30, vendor_share);
   rows.add_details({"ratio_to_vendor"});
   rows.add("copy", Align::right, 29, copy_share);

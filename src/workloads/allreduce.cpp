@@ -1,7 +1,6 @@
 // SPDX-FileCopyrightText: 2026 The Quadrille developers
 // SPDX-License-Identifier: Apache-2.0
 #include "workloads/exchange.hpp"
-#include "workloads/secondary.hpp"
 
 namespace quadrille::workloads {
 namespace {
@@ -22,11 +21,10 @@ class Allreduce final : public Exchange {
     d.traits = {.communicates = true, .replicated = true, .can_pipeline = true};
     d.amount = bytes();
     d.unit = "B/s";
-    // Each element must leave every rank once to be reduced and come back once: with the work
-    // shared evenly, 2 (P - 1) / P of the row crosses each link in each direction.
+    // Each element must leave every rank once to be reduced and come back once.
     d.network_bytes = 2 * (ranks_ - 1) * bytes();
-    d.extras = {{"bus", d.network_bytes / ranks_, "B/s"}};
     d.traffic = {comm::Operation::allreduce, bytes()};
+    d.extras = bandwidths(comm::Operation::allreduce);
     d.memory_bytes = 2 * bytes();
     return d;
   }
@@ -170,11 +168,11 @@ extern measure::WorkloadEntry const allreduce = measure::entry({
                                                  core::options::at(&Parameters::operation),
                                                  "what is done with the elements of all ranks")}},
     .summary = "element-wise sum, min or max over ranks",
-    .work = "S = n s bytes; bus bandwidth 2 (P - 1) / P S / t",
+    .work = "S = n s bytes; algbw S / t, busbw 2 (P - 1) / P S / t",
     .local = false,
     .variants = exchange_rows(),
     .make = measure::make<Allreduce>,
-    .secondary = {kBusBandwidth},
+    .secondary = exchange_metrics(),
     .cost_model = &kCost,
 });
 

@@ -1,7 +1,6 @@
 // SPDX-FileCopyrightText: 2026 The Quadrille developers
 // SPDX-License-Identifier: Apache-2.0
 #include "workloads/exchange.hpp"
-#include "workloads/secondary.hpp"
 
 namespace quadrille::workloads {
 namespace {
@@ -18,9 +17,8 @@ class Alltoall final : public Exchange {
     d.amount = bytes() * (ranks_ - 1);
     d.unit = "B/s";
     d.network_bytes = d.amount;
-    // Of each rank's row (P - 1) / P crosses its link in each direction.
-    d.extras = {{"bus", d.network_bytes / ranks_, "B/s"}};
     d.traffic = {comm::Operation::alltoall, bytes()};
+    d.extras = bandwidths(comm::Operation::alltoall);
     d.memory_bytes = 2 * bytes() + static_cast<double>(size_of()) * ranks_;
     return d;
   }
@@ -68,11 +66,11 @@ namespace entries {
 extern measure::WorkloadEntry const alltoall = measure::entry({
     .schema = {.name = "alltoall", .extents = {"n"}, .keys = {.transport = true}},
     .summary = "every rank scatters its row to all ranks",
-    .work = "S (P - 1) / P bytes per rank; bus bandwidth (P - 1) / P S / t",
+    .work = "S (P - 1) / P bytes per rank; algbw S / t, busbw (P - 1) / P S / t",
     .local = false,
     .variants = exchange_rows(),
     .make = measure::make<Alltoall>,
-    .secondary = {kBusBandwidth},
+    .secondary = exchange_metrics(),
 });
 
 }  // namespace entries

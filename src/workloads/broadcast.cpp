@@ -23,6 +23,7 @@ class Broadcast final : public Exchange {
     // Every other rank receives the row once.
     d.network_bytes = (ranks_ - 1) * bytes();
     d.traffic = {comm::Operation::broadcast, bytes()};
+    d.extras = bandwidths(comm::Operation::broadcast);
     d.memory_bytes = 2 * bytes();
     return d;
   }
@@ -66,6 +67,7 @@ extern measure::WorkloadEntry const broadcast = measure::entry({
     .local = false,
     .variants = exchange_rows(),
     .make = measure::make<Broadcast>,
+    .secondary = exchange_metrics(),
 });
 
 }  // namespace entries

@@ -44,7 +44,53 @@ constexpr Row kRows[] = {{{.name = "transport",
 
 }  // namespace
 
+namespace entries {
+
+extern measure::WorkloadEntry const allreduce, alltoall, broadcast, sendrecv;
+
+}  // namespace entries
+
 measure::Selection exchange_rows() { return rows_of(kRows); }
+
+std::optional<comm::Operation> operation_of(measure::WorkloadEntry const& entry) {
+  using enum comm::Operation;
+  constexpr std::pair<measure::WorkloadEntry const*, comm::Operation> kOperations[]{
+      {&entries::allreduce, allreduce},
+      {&entries::alltoall, alltoall},
+      {&entries::broadcast, broadcast},
+      {&entries::sendrecv, sendrecv}};
+  for (auto const& [own, operation] : kOperations) {
+    if (own == &entry) return operation;
+  }
+  return {};
+}
+
+double bus_share(comm::Operation operation, double ranks) {
+  using enum comm::Operation;
+  switch (operation) {
+    // Each element leaves a rank to be reduced, and comes back.
+    case allreduce: return 2 * (ranks - 1) / ranks;
+    // A rank keeps the part that is its own.
+    case reduce_scatter:
+    case allgather:
+    case alltoall: return (ranks - 1) / ranks;
+    case broadcast:
+    case sendrecv: break;
+  }
+  return 1;
+}
+
+std::vector<measure::Metric> exchange_metrics() {
+  return {{"algbw", "B/s",
+           "bytes of a rank's row over the time, as nccl-tests has it: how long data of some\n"
+           "size take."},
+          {"busbw", "B/s",
+           "bytes over the time that each link carries when the work is shared evenly, so\n"
+           "that they compare with the link's rate for any number of ranks: 2 (P - 1) / P of a row "
+           "reduced,\n"
+           "(P - 1) / P of one exchanged with all, a whole one that goes to one rank or comes from "
+           "one."}};
+}
 
 std::string Exchange::unsupported_reason(kernels::VariantInfo const& variant,
                                          device::Device const&) const {

@@ -7,12 +7,24 @@
 
 #include <map>
 #include <memory>
+#include <optional>
 #include <string>
 
 namespace quadrille::workloads {
 
 /// What all exchanges have.
 measure::Selection exchange_rows();
+
+/// Which exchange a repetition of a workload is, of rows of n elements, one of each rank; empty where
+/// it is not one of them alone.
+std::optional<comm::Operation> operation_of(measure::WorkloadEntry const& entry);
+
+/// Of each byte of a rank's row, those that each link carries in each direction where the work is shared
+/// evenly: busbw over algbw, by the factors of nccl-tests.
+double bus_share(comm::Operation operation, double ranks);
+
+/// The secondary metrics of such a workload.
+std::vector<measure::Metric> exchange_metrics();
 
 /// What allreduce, broadcast, alltoall and sendrecv share: a source row, an output row, and a
 /// channel per variant: the case's transport, the plain call of MPI or NCCL, the textbook algorithm.
@@ -51,6 +63,11 @@ class Exchange : public measure::Workload {
   /// Elements that this rank receives.
   virtual std::int64_t received() const { return n_; }
 
+  /// algbw and busbw.
+  std::vector<measure::SecondaryMetric> bandwidths(comm::Operation operation) const {
+    return {{"algbw", bytes(), "B/s", 0, true},
+            {"busbw", bus_share(operation, ranks_) * bytes(), "B/s"}};
+  }
   double bytes() const {
     return static_cast<double>(n_) * static_cast<double>(core::size_of(case_.type));
   }

@@ -7,12 +7,6 @@
 namespace quadrille::workloads {
 
 // Secondary metrics of several workloads.
-inline constexpr measure::Metric kBusBandwidth{
-    "bus", "B/s",
-    "bytes over the time that each link carries when the work is shared evenly, so\n"
-    "that they compare with the link's rate for any number of ranks: 2 (P - 1) / P of a row "
-    "reduced,\n"
-    "(P - 1) / P of one exchanged."};
 inline constexpr measure::Metric kReceived{
     "received", "B/s", "bytes that ranks get from others, over the time of a repetition."};
 inline constexpr measure::Metric kBankConflicts{

@@ -18,6 +18,7 @@ class Sendrecv final : public Exchange {
     d.unit = "B/s";
     d.network_bytes = d.amount;
     d.traffic = {comm::Operation::sendrecv, bytes()};
+    d.extras = bandwidths(comm::Operation::sendrecv);
     d.memory_bytes = 2 * bytes();
     return d;
   }
@@ -47,6 +48,7 @@ extern measure::WorkloadEntry const sendrecv = measure::entry({
     .local = false,
     .variants = exchange_rows(),
     .make = measure::make<Sendrecv>,
+    .secondary = exchange_metrics(),
 });
 
 }  // namespace entries

@@ -73,6 +73,23 @@ def main():
     second = next(i for i, line in enumerate(shown) if line.startswith("RESULT PASS executed=")) + 1
     check(not shown[second] and shown[second + 1].startswith("Quadrille "), f"a blank line between runs: {shown[second:]}")
 
+    # The tables of other programs, of which scripts read the columns by their place.
+    for form, head, columns in (("osu", "# OSU MPI Allreduce Latency Test", 2), ("nccl-tests", "# Collective test starting: all_reduce_perf", 9)):
+        lines = report("--format", form, "--only", "allreduce", runs[2]).stdout.splitlines()
+        check(lines[0] == head, f"{lines}")
+        rows = [line.split() for line in lines if line and line[0] != "#"]
+        check([int(row[0]) for row in rows] == [8, 512, 32768], f"bytes of f64: {rows}")
+        check(all(len(row) == columns for row in rows), f"{rows}")
+        times = [float(row[1 if columns == 2 else 5]) for row in rows]
+        told = [case["latency_us"] for case in json.loads(report("--format", "json", runs[2]).stdout)["cases"] if case["workload"] == "allreduce"]
+        check(all(abs(a - b) <= 0.006 + b / 1e3 for a, b in zip(times, told, strict=True)), f"{times} {told}")
+        refused = report("--format", form, runs[2], code=8)
+        check(len(refused.stderr.splitlines()) == 1 and "--only" in refused.stderr and not refused.stdout, "other cases", refused)
+    report("--only", "allreduce", runs[2], code=2)
+    check(report("--format", "csv", runs[2]).stdout == report("--csv", runs[2]).stdout, "one form, two names")
+    report("--format", "csv", "--json", runs[2], code=2)
+    report("--format", "xml", runs[2], code=2)
+
     shown = report("--scaling", runs[4], runs[1], runs[2], "--html", page).stdout
     for wanted in ("scaling over 1, 2, 4 ranks", "strong scaling: integral", "weak scaling: summa", "Amdahl",
                    "each doubling of ranks adds", "exchanges: time = latency + bytes / bandwidth", f"wrote {page}"):

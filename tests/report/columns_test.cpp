@@ -1,9 +1,13 @@
 // SPDX-FileCopyrightText: 2026 The Quadrille developers
 // SPDX-License-Identifier: Apache-2.0
 #include "report/glossary.hpp"
+#include "support/cases.hpp"
 #include "support/expect_fails.hpp"
 #include "support/sample_result.hpp"
+#include "workloads/exchange.hpp"
+#include "workloads/registry.hpp"
 
+#include <fmt/format.h>
 #include <gtest/gtest.h>
 
 #include <limits>
@@ -103,6 +107,61 @@ TEST(Columns, AnInterruptedResultShowsWhatItSampled) {
   EXPECT_EQ(shown("median_s", r), "-");
 }
 
+/// 4 ranks with rows of 10 doubles, in 8 us.
+measure::Record exchange(std::string const& workload) {
+  measure::RunResult result;
+  measure::Record& r = result.records.emplace_back();
+  r.workload = workload;
+  r.config = fmt::format("[[case]]\nworkload = \"{}\"\nsize = 10\n", workload);
+  r.size = {10};
+  r.ranks = 4;
+  r.outcome = measure::Outcome::pass;
+  r.seconds = {8e-6, 8e-6, 8e-6, 8e-6};
+  finish(r);
+  test::read_cases_again(result);
+  EXPECT_EQ(r.unreadable, "");
+  return r;
+}
+
+TEST(Columns, AnExchangeHasBytesOfMessagesAndALatency) {
+  for (auto const& [workload, message_bytes] : {std::pair{"allreduce", "80"},
+                                                {"alltoall", "24"},
+                                                {"broadcast", "80"},
+                                                {"sendrecv", "80"}}) {
+    measure::Record r = exchange(workload);
+    EXPECT_EQ(written("message_bytes", r), message_bytes) << workload;
+    EXPECT_DOUBLE_EQ(std::stod(written("latency_us", r)), 8) << workload;
+
+    r.outcome = measure::Outcome::fail;
+    EXPECT_EQ(written("message_bytes", r), message_bytes) << workload;
+    EXPECT_EQ(written("latency_us", r), "") << workload;
+  }
+  EXPECT_EQ(written("message_bytes", exchange("copy")), "") << "no message";
+  EXPECT_EQ(written("latency_us", exchange("copy")), "") << "no exchange";
+  EXPECT_EQ(written("message_bytes", test::sample_record()), "1000000") << "of its pairs";
+}
+
+TEST(Columns, AnExchangeHasTheBandwidthsOfNcclTests) {
+  for (auto const& [workload, bus_share] :
+       {std::pair{"allreduce", 1.5}, {"alltoall", 0.75}, {"broadcast", 1.}, {"sendrecv", 1.}}) {
+    measure::Record const r = exchange(workload);
+    std::vector<measure::SecondaryMetric> const extras =
+        workloads::entry_of(*r.spec->workload).make(*r.spec, 4, 0)->describe({}).extras;
+    ASSERT_EQ(extras.size(), 2U) << workload;
+    EXPECT_EQ(extras[0].name + extras[1].name, "algbwbusbw");
+    EXPECT_DOUBLE_EQ(rate_of(extras[0], r), 80 / 8e-6) << workload;
+    EXPECT_DOUBLE_EQ(rate_of(extras[1], r), bus_share * 80 / 8e-6) << workload;
+  }
+}
+
+TEST(Columns, AllWorkloadsWithRowsOfExchangesAreOneButForPairs) {
+  for (measure::WorkloadEntry const* entry : workloads::workloads()) {
+    bool const is_exchange =
+        entry->variants == workloads::exchange_rows() && entry->schema.name != "pairs";
+    EXPECT_EQ(workloads::operation_of(*entry).has_value(), is_exchange) << entry->schema.name;
+  }
+}
+
 TEST(Metrics, AreExplainedUnderNamesOfTheirOwn) {
   std::set<std::string> names;
   for (ExplainedMetric const& metric : metrics()) {
@@ -111,7 +170,7 @@ TEST(Metrics, AreExplainedUnderNamesOfTheirOwn) {
         << metric.name << ": " << metric.unit;
     EXPECT_TRUE(metric.meaning.ends_with('.')) << metric.name;
   }
-  for (std::string const name : {"median", "peak", "ceiling", "hidden", "cv", "bus"}) {
+  for (std::string const name : {"median", "peak", "ceiling", "hidden", "cv", "busbw"}) {
     EXPECT_TRUE(names.contains(name)) << name;
   }
 }

@@ -268,6 +268,7 @@ TEST(Csv, HasOneHeaderAndARowPerRecord) {
   EXPECT_EQ(field(1, "pair_from"), "");
   EXPECT_EQ(field(3, "id"), "summa.2:kokkos");
   EXPECT_EQ(field(3, "pair_from") + field(3, "pair_to") + field(3, "pair_link"), "02network");
+  EXPECT_EQ(field(3, "pair_bytes"), "1000000");
   EXPECT_EQ(std::stod(field(3, "pair_latency_s")), 3e-6);
   EXPECT_EQ(std::stod(field(3, "pair_rate")), 1e6 / 2.8e-5);
   EXPECT_EQ(field(8, "reason"), "needs \"a\",\nb");
@@ -341,6 +342,7 @@ TEST(Json, NumbersAreNumbersAndWrongResultsHaveNoSpeed) {
   EXPECT_EQ(cases[0]["ratio_to_vendor"], 1.43);
   EXPECT_EQ(cases[0]["modelled_link"], true);
   EXPECT_EQ(cases[0]["implementation"], "cublasDgemm");
+  EXPECT_EQ(cases[0]["pairs"][1]["bytes"], 1e6);
   EXPECT_EQ(cases[0]["pairs"][1]["latency_s"], 3e-6);
   EXPECT_EQ(cases[0]["pairs"][1]["rate"], 1e6 / 2.8e-5);
   EXPECT_TRUE(cases[2]["pairs"][1]["rate"].is_null());
