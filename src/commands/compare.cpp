@@ -8,6 +8,7 @@
 #include "core/units.hpp"
 #include "io/whole_file.hpp"
 #include "report/html.hpp"
+#include "report/junit.hpp"
 #include "report/open.hpp"
 #include "run/output.hpp"
 
@@ -78,7 +79,7 @@ core::Exit compare(CompareArguments const& arguments) {
     std::string_view begin;  ///< what makes a file one of its kind
     std::string (*render)(report::Comparison const&);
   };
-  Form const forms[]{{"--junit", arguments.junit, "<?xml", report::render_junit},
+  Form const forms[]{{"--junit", arguments.junit, report::kJunitBegin, report::render_junit},
                      {"--html", arguments.html, report::html_begin(), report::render_html}};
   // Anything but an earlier report is there by mistake: `--junit BASE NEW` lacks its file.
   for (Form const& form : forms) {

@@ -120,10 +120,8 @@ core::Exit run(RunArguments const& arguments, int& argc, char**& argv) {
     return core::Exit::pass;
   }
 
-  if (!arguments.trace.empty()) {
-    std::string const why = run::trace_problem(world, config.run.output, arguments);
-    if (!why.empty()) return refuse(world, why, core::Exit::bad_config);
-  }
+  std::string const why = run::file_problem(world, config.run.output, arguments);
+  if (!why.empty()) return refuse(world, why, core::Exit::bad_config);
   world.enter_phase("open the device", config.run.timeout.init_s);
   world.open(config.run);
   run::Plan plan = run::make_plan(world, config);
@@ -168,6 +166,10 @@ void add_run(CLI::App& app, Action& action) {
       ->add_option("--trace", arguments->trace,
                    "Write timelines of all ranks and streams to this file, of one more repetition "
                    "of each measurement; ui.perfetto.dev shows it")
+      ->type_name("FILE");
+  command
+      ->add_option("--junit", arguments->junit,
+                   "Also write JUnit's XML to this file, a test case for each measurement")
       ->type_name("FILE");
   CLI::Option* const dry_run = command->add_flag("--dry-run", arguments->dry_run,
                                                  "Show what would run and what fits in memory");

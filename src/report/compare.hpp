@@ -92,8 +92,7 @@ Comparison compare(std::span<measure::RunResult const> base, measure::RunResult 
 std::string render_text(Comparison const& comparison, bool details, Terminal const& terminal = {});
 /// One JSON object as compare.schema.json describes it; what is missing is null.
 std::string render_json(Comparison const& comparison);
-/// JUnit's XML, a test case per measurement: SLOWER and BROKEN fail, what could not be compared is
-/// skipped.
+/// As JUnit's XML: SLOWER and BROKEN fail, what could not be compared is skipped.
 std::string render_junit(Comparison const& comparison);
 
 /// A page that needs nothing but itself: a chart of the ratios, and all that the other forms have.

@@ -1,11 +1,11 @@
 // SPDX-FileCopyrightText: 2026 The Quadrille developers
 // SPDX-License-Identifier: Apache-2.0
-#include "core/text.hpp"
 #include "report/columns.hpp"
 #include "report/compare.hpp"
 #include "report/glossary.hpp"
 #include "report/html.hpp"
 #include "report/json.hpp"
+#include "report/junit.hpp"
 #include "report/settings.hpp"
 
 #include <fmt/format.h>
@@ -76,31 +76,16 @@ Json json(Finding const& finding) {
           {"differences", json(finding.differences)}};
 }
 
-/// As text or in an attribute.
-std::string xml(std::string_view text) {
-  std::string escaped;
-  for (char const c : core::one_line(text)) {
-    switch (c) {
-      case '&': escaped += "&amp;"; break;
-      case '<': escaped += "&lt;"; break;
-      case '>': escaped += "&gt;"; break;
-      case '"': escaped += "&quot;"; break;
-      default: escaped += c;
-    }
-  }
-  return escaped;
-}
-
-/// Which element of JUnit's stands in a test case; empty where it passed.
-std::string_view element_of(Change change) {
+JunitCase::Ending ending_of(Change change) {
+  using Ending = JunitCase::Ending;
   switch (change) {
     case Change::broken:
-    case Change::slower: return "failure";
+    case Change::slower: return Ending::failure;
     case Change::no_speed:
     case Change::refused:
     case Change::only_in_base:
-    case Change::only_in_new: return "skipped";
-    default: return "";
+    case Change::only_in_new: return Ending::skipped;
+    default: return Ending::passed;
   }
 }
 
@@ -119,31 +104,6 @@ std::string message_of(Finding const& finding) {
   }
   return fmt::format("{}", fmt::join(parts, "; "));
 }
-
-std::string test_case(Finding const& finding) {
-  Record const& record = finding.record();
-  std::string text = fmt::format("    <testcase classname=\"{}\" name=\"{}\"", xml(record.workload),
-                                 xml(record.id));
-  if (finding.now != nullptr && has_speed(record) && std::isfinite(record.time.median)) {
-    text += fmt::format(" time=\"{:.9f}\"", record.time.median);
-  }
-  text += ">\n";
-  std::string_view const element = element_of(finding.change);
-  std::string const message = xml(message_of(finding));
-  if (element == "failure") {
-    text += fmt::format("      <failure type=\"{}\" message=\"{}\"/>\n",
-                        core::to_text(finding.change), message);
-  } else if (element == "skipped") {
-    text += fmt::format("      <skipped message=\"{}\"/>\n", message);
-  } else {
-    text += fmt::format("      <system-out>{}</system-out>\n", message);
-  }
-  return text + "    </testcase>\n";
-}
-
-}  // namespace
-
-namespace {
 
 Json comparison_json(Comparison const& comparison) {
   Json counts = Json::object(), base = Json::array(), findings = Json::array();
@@ -198,26 +158,21 @@ std::string render_html(Comparison const& comparison) {
 }
 
 std::string render_junit(Comparison const& comparison) {
-  auto const number_of = [&](std::string_view element) {
-    return std::ranges::count_if(comparison.findings, [&](Finding const& finding) {
-      return element_of(finding.change) == element;
-    });
-  };
-  std::string text = fmt::format(
-      "<?xml version=\"1.0\" encoding=\"UTF-8\"?>\n<testsuites>\n"
-      "  <testsuite name=\"quadrille compare\" tests=\"{}\" failures=\"{}\" errors=\"0\" "
-      "skipped=\"{}\">\n",
-      comparison.findings.size(), number_of("failure"), number_of("skipped"));
-  if (!comparison.environment.empty()) {
-    text += "    <properties>\n";
-    for (Difference const& one : comparison.environment) {
-      text += fmt::format("      <property name=\"{}\" value=\"{}\"/>\n", xml(one.what),
-                          xml(fmt::format("{} -> {}", one.base, one.now)));
-    }
-    text += "    </properties>\n";
+  std::vector<std::pair<std::string, std::string>> differing;
+  for (Difference const& one : comparison.environment) {
+    differing.emplace_back(one.what, fmt::format("{} -> {}", one.base, one.now));
   }
-  for (Finding const& finding : comparison.findings) text += test_case(finding);
-  return text + "  </testsuite>\n</testsuites>\n";
+  std::vector<JunitCase> cases;
+  for (Finding const& finding : comparison.findings) {
+    Record const& record = finding.record();
+    cases.push_back({.workload = record.workload,
+                     .name = record.id,
+                     .ending = ending_of(finding.change),
+                     .type = core::to_text(finding.change),
+                     .message = message_of(finding)});
+    if (finding.now != nullptr && has_speed(record)) cases.back().seconds = record.time.median;
+  }
+  return write_junit("quadrille compare", differing, cases);
 }
 
 }  // namespace quadrille::report

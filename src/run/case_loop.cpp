@@ -8,8 +8,10 @@
 #include "io/json.hpp"
 #include "io/result_file.hpp"
 #include "io/trace_file.hpp"
+#include "io/whole_file.hpp"
 #include "measure/case_runner.hpp"
 #include "measure/roofline.hpp"
+#include "report/junit.hpp"
 #include "report/open.hpp"
 #include "report/screen.hpp"
 #include "report/table.hpp"
@@ -78,8 +80,11 @@ void save_fields(comm::World& world, measure::Workload& workload, std::string co
 /// the journal, and what the running case has sampled.
 class PartialTable {
  public:
-  PartialTable(bool has_result, measure::RunResult const& result, std::string journal)
-      : result_{has_result ? &result : nullptr}, journal_{std::move(journal)} {}
+  PartialTable(bool has_result, measure::RunResult const& result, std::string journal,
+               std::string junit)
+      : result_{has_result ? &result : nullptr},
+        journal_{std::move(journal)},
+        junit_{std::move(junit)} {}
 
   /// For each change of the result.
   std::unique_lock<std::mutex> lock() { return std::unique_lock{mutex_}; }
@@ -103,11 +108,12 @@ class PartialTable {
                               report::render_end(result, journal_);
     // Nobody is left to tell whether it was shown.
     std::ignore = core::show_output(table);
+    if (!junit_.empty()) std::ignore = io::replace_whole_file(junit_, report::render_junit(result));
   }
 
  private:
   measure::RunResult const* result_;
-  std::string journal_;
+  std::string journal_, junit_;
   std::mutex mutex_;
   std::vector<measure::Record> running_;
 };
@@ -117,7 +123,7 @@ class PartialTable {
 class CaseLoop {
  public:
   CaseLoop(comm::World& world, core::Config const& config, std::vector<Planned>& plan,
-           measure::Fault fault, std::string const& trace, RunStart& start, Output& out)
+           measure::Fault fault, Destination const& destination, RunStart& start, Output& out)
       : world_{world},
         config_{config},
         plan_{plan},
@@ -126,10 +132,12 @@ class CaseLoop {
         kept_{start.result.finished_cases},
         is_over_{start.result.info.status == "finished"},
         partial_{std::make_shared<PartialTable>(is_first(), start.result,
-                                                (start.directory / "result.jsonl").string())},
+                                                (start.directory / "result.jsonl").string(),
+                                                destination.junit)},
+        junit_{destination.junit},
         out_{out},
         progress_{estimates(), config.run.duration_s} {
-    if (!trace.empty()) trace_.emplace(trace);
+    if (!destination.trace.empty()) trace_.emplace(destination.trace);
     // What finished before something fails is shown like all else.
     world.on_abort(start.directory.string(), [partial = partial_] { partial->print(); });
     options_.best_rows =
@@ -202,6 +210,10 @@ class CaseLoop {
         out_.show(
             fmt::format("wrote {}: ui.perfetto.dev shows it\n", core::one_line(trace_->path())));
       }
+    }
+    if (!junit_.empty()) {
+      std::string const lost = io::replace_whole_file(junit_, report::render_junit(judged()));
+      out_.report(lost.empty() ? "" : "--junit: " + lost);
     }
     return why.empty() ? file : journal;
   }
@@ -310,6 +322,7 @@ class CaseLoop {
   std::vector<std::string> kept_;  ///< cases that an earlier run has finished
   bool is_over_;                   ///< which were all
   std::shared_ptr<PartialTable> partial_;
+  std::string junit_;
   Output& out_;
   ProgressLine progress_;
   std::optional<io::TraceFile> trace_;
@@ -322,8 +335,9 @@ class CaseLoop {
 }  // namespace
 
 core::Exit run_cases(comm::World& world, core::Config const& config, std::vector<Planned>& plan,
-                     measure::Fault fault, std::string const& trace, RunStart& start, Output& out) {
-  return CaseLoop{world, config, plan, fault, trace, start, out}.run();
+                     measure::Fault fault, Destination const& destination, RunStart& start,
+                     Output& out) {
+  return CaseLoop{world, config, plan, fault, destination, start, out}.run();
 }
 
 }  // namespace quadrille::run

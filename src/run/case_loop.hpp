@@ -15,8 +15,9 @@
 namespace quadrille::run {
 
 /// The cases of a run, one after the other and in rounds, with what tells of them: journal, screen
-/// and result, and timelines in the file `trace`, if any. Collective.
+/// and result, and the files that `destination` names. Collective.
 core::Exit run_cases(comm::World& world, core::Config const& config, std::vector<Planned>& plan,
-                     measure::Fault fault, std::string const& trace, RunStart& start, Output& out);
+                     measure::Fault fault, Destination const& destination, RunStart& start,
+                     Output& out);
 
 }  // namespace quadrille::run

@@ -7,6 +7,7 @@
 #include "io/result_file.hpp"
 #include "io/trace_file.hpp"
 #include "io/whole_file.hpp"
+#include "report/junit.hpp"
 
 #include <fmt/format.h>
 #include <unistd.h>
@@ -187,28 +188,42 @@ std::string unshared_problem(comm::World const& world, RunStart const& start) {
   return why;
 }
 
-std::string trace_problem(comm::World const& world, std::string const& output,
-                          Destination const& destination) {
+namespace {
+
+/// ... this file. An earlier one of its kind begins with `begin`, and may give way, or with --force.
+std::string problem_of(std::string const& path, std::string_view begin, bool gives_way,
+                       std::string const& output, Destination const& destination) {
+  std::string const& id = destination.resume.empty() ? destination.run_id : destination.resume;
+  core::Parsed<fs::path> const directory = find_run(output, id);
+  if (io::is_standard_output(path)) return "standard output has the tables; name a file";
+  if (!directory) return directory.why();
+  if (!id.empty() && is_file_of_run(path, *directory)) {
+    return fmt::format("'{}' is a file of this run; name another", path);
+  }
+  std::string const why =
+      io::unwritable_reason(path, gives_way ? std::optional{begin} : std::nullopt);
+  bool const needs_force = !why.empty() && io::unwritable_reason(path, begin).empty();
+  return needs_force ? why + ", or overwrite it with --force" : why;
+}
+
+}  // namespace
+
+std::string file_problem(comm::World const& world, std::string const& output,
+                         Destination const& destination) {
   std::string why;
   if (world.rank() == 0) {
-    std::string const& path = destination.trace;
-    std::string const& id = destination.resume.empty() ? destination.run_id : destination.resume;
-    core::Parsed<fs::path> const directory = find_run(output, id);
-    auto const reason = [&](bool force) {
-      return io::unwritable_reason(path, force ? std::optional{io::kTraceBegin} : std::nullopt);
+    auto const check = [&](std::string_view option, std::string const& path, std::string_view begin,
+                           bool gives_way) {
+      if (path.empty() || !why.empty()) return;
+      why = problem_of(path, begin, gives_way, output, destination);
+      if (!why.empty()) why = fmt::format("{}: {}", option, why);
     };
-    if (io::is_standard_output(path)) {
-      why = "standard output has the tables; name a file";
-    } else if (!directory) {
-      why = directory.why();
-    } else if (!id.empty() && is_file_of_run(path, *directory)) {
-      why = fmt::format("'{}' is a file of this run; name another", path);
-    } else {
-      why = reason(destination.force);
-      bool const is_earlier_trace = !why.empty() && reason(true).empty();
-      if (is_earlier_trace) why += ", or overwrite it with --force";
+    check("--trace", destination.trace, io::kTraceBegin, destination.force);
+    check("--junit", destination.junit, report::kJunitBegin, true);
+    bool const are_both = !destination.trace.empty() && !destination.junit.empty();
+    if (are_both && io::name_same_place(destination.trace, destination.junit)) {
+      why = "--trace and --junit name one file; give each its own";
     }
-    if (!why.empty()) why = "--trace: " + why;
   }
   world.group().broadcast(why);
   return why;

@@ -29,6 +29,7 @@ struct Destination {
   std::string run_id;  ///< name of the run directory; "" makes a unique one
   std::string resume;  ///< that of a run to go on with, or "latest"; "" starts another
   std::string trace;   ///< file for timelines; "": none
+  std::string junit;   ///< file for JUnit's XML; "": none
   bool force = false;
 };
 
@@ -53,9 +54,9 @@ std::string make_directory(comm::World const& world, RunStart& start, bool force
 /// beside them, as a sentence; empty where all do.
 std::string unshared_problem(comm::World const& world, RunStart const& start);
 
-/// Collective. Why rank 0 cannot write destination.trace, of a run in `output`; empty where it can. An
-/// earlier trace gives way with --force, nothing else does.
-std::string trace_problem(comm::World const& world, std::string const& output,
-                          Destination const& destination);
+/// Collective. Why rank 0 cannot write destination.trace or .junit, of a run in `output`; empty where it
+/// can. An earlier trace gives way with --force, an earlier file of JUnit's always, nothing else does.
+std::string file_problem(comm::World const& world, std::string const& output,
+                         Destination const& destination);
 
 }  // namespace quadrille::run

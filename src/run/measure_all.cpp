@@ -5,6 +5,7 @@
 #include "io/field_file.hpp"
 #include "io/json.hpp"
 #include "io/whole_file.hpp"
+#include "report/junit.hpp"
 #include "run/case_loop.hpp"
 #include "run/output.hpp"
 #include "run/resume.hpp"
@@ -26,6 +27,20 @@ std::string unique_id() {
   std::erase_if(id, [](char c) { return c == ':' || c == '-'; });
   if (char const* const job = std::getenv("SLURM_JOB_ID")) id += fmt::format("-job{}", job);
   return fmt::format("{}-{:04x}", id, std::random_device{}() & 0xffff);
+}
+
+/// Collective. Says in the file of JUnit's, if any, that the run has not ended: whatever ends it, no
+/// earlier file passes for its own. Of a pipe that would be a second document. Empty, or why not.
+std::string begin_junit(comm::World const& world, std::string const& path,
+                        measure::RunResult const& result) {
+  std::string why;
+  std::error_code none;
+  bool const is_file = fs::is_regular_file(path, none) || !fs::exists(path, none);
+  if (world.rank() == 0 && !path.empty() && is_file) {
+    why = io::replace_whole_file(path, report::render_junit(result));
+  }
+  world.group().broadcast(why);
+  return why.empty() ? why : "--junit: " + why;
 }
 
 }  // namespace
@@ -55,6 +70,9 @@ core::Exit measure_all(comm::World& world, core::Config const& config, Plan& pla
   }
   Output out{world.rank() == 0, start.directory / "log.txt"};
   if (world.group().agree(!out.problem().empty()) >= 0) return core::Exit::environment;
+  if (std::string const lost = begin_junit(world, destination.junit, start.result); !lost.empty()) {
+    return refuse(world, lost, core::Exit::environment);
+  }
   measure::RunInfo& info = start.result.info;
   if (!start.lock.warning().empty()) info.events.push_back(start.lock.warning());
   // Of a run that has ended nothing is left to be measured, and its journal stays as it is.
@@ -76,7 +94,7 @@ core::Exit measure_all(comm::World& world, core::Config const& config, Plan& pla
       start.journal.append(io::to_json_line(info));
     }
   }
-  return run_cases(world, config, plan.cases, fault, destination.trace, start, out);
+  return run_cases(world, config, plan.cases, fault, destination, start, out);
 }
 
 }  // namespace quadrille::run

@@ -9,7 +9,7 @@ import pathlib
 import sys
 
 sys.path.insert(0, str(pathlib.Path(__file__).resolve().parent.parent / "support"))
-from quadrille import Program, check  # noqa: E402
+from quadrille import Program, check, read_junit  # noqa: E402
 
 INPUT = """
 [run]
@@ -36,7 +36,9 @@ repetitions = 1000000000
 
 def kill_in_second_case(program, source):
     # Without a launcher, which would tell the program before it ends it.
-    process = program.start("run", source, "--run-id", "killed", ranks=0)
+    junit = program.folder / "killed.xml"
+    junit.write_text('<?xml version="1.0"?><testsuites/>')  # of an earlier run, which had passed
+    process = program.start("run", source, "--run-id", "killed", "--junit", junit, ranks=0)
     lines = []
     for line in process.stderr:
         lines.append(line)
@@ -46,6 +48,8 @@ def kill_in_second_case(program, source):
     process.communicate()
     check(process.returncode == -9, f"it ended by itself with {process.returncode}:\n{''.join(lines)}")
 
+    endings = read_junit(junit)
+    check(endings == {"killed": "error"}, f"a run that was killed has not passed for a test either: {endings}")
     directory = program.folder / "killed"
     check(not (directory / "result.h5").exists(), "the result was written before the end")
     shown = program.call("report", "--json", directory, ranks=0)
@@ -65,10 +69,15 @@ def fail_in_second_case(program):
     source = program.folder / "slow.toml"
     first, second = INPUT.split('name = "second"')
     source.write_text(first + 'name = "second"' + second.replace("vector", "gemm").replace("1007", "4Ki"))
+    junit = program.folder / "failed.xml"
     ended = program.call("run", source, "--run-id", "failed", "--set", f"run.output={program.folder}", "--set",
-                         "run.timeout.repetition=2s", "--set", "run.timeout.grace=1s", ranks=2)
+                         "run.timeout.repetition=2s", "--set", "run.timeout.grace=1s", "--junit", junit, ranks=2)
     check(ended.returncode == 5 and "FATAL" in ended.stderr, "expected a time-out", ended)
     check("first" in ended.stdout and "RESULT FAIL executed=1" in ended.stdout, "the first case must be shown", ended)
+    endings = read_junit(junit)
+    # The rank that ends the job may know of the running case, or not.
+    check(endings.pop("first:reference") == "system-out" and list(endings.values()) == ["error"],
+          f"and be in JUnit's file: {endings}", ended)
 
 
 def go_on_behind_a_slow_variant(program):

@@ -12,7 +12,7 @@ import sys
 import time
 
 sys.path.insert(0, str(pathlib.Path(__file__).resolve().parent.parent / "support"))
-from quadrille import Program, check, last_line  # noqa: E402
+from quadrille import Program, check, last_line, read_junit  # noqa: E402
 
 SIGNALS = [signal.SIGTERM, signal.SIGINT, signal.SIGUSR1]
 INPUT = """
@@ -90,11 +90,14 @@ def cases_of(program, directory):
 def in_short_repetitions(program):
     """A process without a launcher ends by itself, with 7."""
     for number in SIGNALS:
-        job = Job(program, number.name, SHORT, "--run-id", number.name)
+        junit = program.folder / f"{number.name}.xml"
+        job = Job(program, number.name, SHORT, "--run-id", number.name, "--junit", junit)
         time.sleep(0.5)
         process = job.end(number)
         check(process.returncode == 7, f"{number.name}: expected 7", process)
         check_table(process)
+        endings = read_junit(junit)
+        check(endings == {"first:reference": "system-out", "second:reference": "error"}, f"{endings}", process)
         case = cases_of(program, job.directory)[1]
         check(case["verdict"] == "INTERRUPTED" and case["samples"] > 0 and case["median_s"] > 0, str(case), process)
 

@@ -55,7 +55,7 @@ class Options:
         return path
 
     def names(self):
-        return ["report --html", "compare --html", "compare --junit", "run --trace", "run --trace --force", "tune --output"]
+        return ["report --html", "compare --html", "compare --junit", "run --junit", "run --trace", "run --trace --force", "tune --output"]
 
     def command(self, option, path):
         command, *words = option.split()
@@ -270,13 +270,14 @@ def size_limit(options):
 
 
 def run_files(options):
-    """A trace is none of a run's own files, whether or not they are there."""
+    """Neither a trace nor a file of JUnit's is one of a run's own files, whether or not they are there."""
     program = options.program
     for name in ("result.h5", "result.jsonl", "config.toml", "log.txt", "fields/vector.h5"):
         before = facts(options.base / name)
-        process = program.call("run", *CASE, "--set", f"run.output={program.folder}", "--run-id", options.base.name, "--force",
-                               "--trace", options.base / name, ranks=0)
-        check(process.returncode == 2 and facts(options.base / name) == before, f"--trace {name} --force", process)
+        for option in ("--trace", "--junit"):
+            process = program.call("run", *CASE, "--set", f"run.output={program.folder}", "--run-id", options.base.name, "--force",
+                                   option, options.base / name, ranks=0)
+            check(process.returncode == 2 and facts(options.base / name) == before, f"{option} {name} --force", process)
 
 
 def streams(options):

@@ -7,6 +7,7 @@ import os
 import pathlib
 import subprocess
 import tempfile
+import xml.etree.ElementTree
 
 TESTS = pathlib.Path(__file__).resolve().parent.parent
 
@@ -75,6 +76,19 @@ def check(condition, message, process=None):
 def read_journal(directory):
     """What the lines of a run's journal hold."""
     return [json.loads(line) for line in (directory / "result.jsonl").read_text().splitlines()]
+
+
+def read_junit(path):
+    """Of each test case of a file of JUnit's, by its name, the element that says how it ended."""
+    suite = xml.etree.ElementTree.parse(path).getroot().find("testsuite")
+    endings = {}
+    for case in suite.iter("testcase"):
+        (endings[case.get("name")],) = [child.tag for child in case]
+    for attribute, element in (("failures", "failure"), ("errors", "error"), ("skipped", "skipped")):
+        count = list(endings.values()).count(element)
+        assert int(suite.get(attribute)) == count, f"{suite.attrib} of {endings}"
+    assert int(suite.get("tests")) == len(endings), f"{suite.attrib} of {endings}"
+    return endings
 
 
 def write_journal(directory, lines):
