@@ -3,6 +3,7 @@
 #include "report/compare.hpp"
 
 #include "commands/commands.hpp"
+#include "commands/help.hpp"
 #include "core/process.hpp"
 #include "core/text.hpp"
 #include "core/units.hpp"
@@ -32,6 +33,7 @@ struct CompareArguments {
   bool json = false;
   bool gate = false;
   bool details = false;
+  report::Across across = report::Across::nothing;
 };
 
 /// A run that is given twice would look like two that agree in every sample: as the new one, as if
@@ -110,7 +112,8 @@ core::Exit compare(CompareArguments const& arguments) {
     return refuse(fmt::format("the run '{}' is given twice", run));
   }
 
-  report::Comparison const comparison = report::compare(base, results.back(), *percent / 100);
+  report::Comparison const comparison =
+      report::compare(base, results.back(), *percent / 100, arguments.across);
   for (Form const& form : forms) {
     if (form.file.empty()) continue;
     std::string const why = io::replace_whole_file(form.file, form.render(comparison));
@@ -136,8 +139,15 @@ void add_compare(CLI::App& app, Action& action) {
                    "their directory")
       ->type_name("FILE")
       ->required();
-  command->add_flag("--gate", arguments->gate,
-                    "End with 6 where something is slower, or broken: passed and fails now");
+  CLI::Option* const gate =
+      command->add_flag("--gate", arguments->gate,
+                        "End with 6 where something is slower, or broken: passed and fails now");
+  one_of(command->add_option_function<std::string>(
+             "--across",
+             [arguments](std::string const&) { arguments->across = report::Across::devices; },
+             "device: also compare what other devices measured, and their best variants"),
+         "CONDITION")
+      ->excludes(gate);
   command->add_option("--margin", arguments->margin,
                       "By how much a time may change and be the same (default: 1%)");
   command->add_flag("--details", arguments->details, "Also list what is the same");

@@ -326,6 +326,8 @@ std::vector<std::string> words_of(std::string_view value) {
   } else if (value == "DEVICE") {
     words = device::names_of_known_devices();
     words.emplace_back("list");
+  } else if (value == "CONDITION") {
+    words = {"device"};
   } else if (value == "SHELL") {
     words = {"bash", "zsh"};
   } else if (value == "RUNTIME") {

@@ -63,6 +63,26 @@ bool equal(Identified const& a, Identified const& b) {
   return same_problem(a, b) && differences(*a, *b).empty();
 }
 
+/// What an identity would be if it had been measured on the devices of another one.
+Identity moved(Identity one, Identity const& to) {
+  one.devices = to.devices;
+  // A host has no clock but its own. The launch alone is another quantity.
+  std::string_view const launch = core::to_text(core::Timing::launch_only);
+  if (one.timing != launch && to.timing != launch) one.timing = to.timing;
+  return one;
+}
+
+/// Whether they differ in their devices alone, and as `best` of a case in their rows.
+bool equal_but_for_devices(Identified const& a, Identified const& b, bool are_best) {
+  if (!a || !b) return false;
+  Identity one = moved(*b, *a);
+  if (are_best) {
+    one.variant = a->variant;
+    one.configuration = a->configuration;
+  }
+  return report::same_problem(*a, one) && differences(*a, one).empty();
+}
+
 bool same_id(Record const& a, Record const& b) {
   return a.id == b.id && a.workload == b.workload && a.variant == b.variant;
 }
@@ -130,12 +150,13 @@ std::vector<Difference> sampling_differences(Record const& base, Record const& n
   return found;
 }
 
-void judge_times(Finding& finding, double margin) {
+void judge_times(Finding& finding, double margin, Across across) {
   std::vector<std::vector<double>> base, trusted;
   for (Record const* record : finding.base) {
     if (record->outcome != Outcome::pass) continue;
     base.push_back(measure::slowest_times(record->seconds, record->ranks));
     if (record->suspect.empty()) trusted.push_back(base.back());
+    if (across == Across::devices) continue;  // where runs choose otherwise
     finding.differences = sampling_differences(*record, *finding.now);
     if (finding.differences.empty()) continue;
     finding.change = Change::refused;
@@ -190,7 +211,8 @@ std::vector<Difference> explanations(Record const& base, Record const& now) {
   return found;
 }
 
-Finding judge(std::vector<Record const*> base, Record const& now, double margin) {
+Finding judge(std::vector<Record const*> base, Record const& now, double margin,
+              Across across = Across::nothing) {
   Finding finding{.base = std::move(base), .now = &now, .margin = margin};
   // Of several base runs, the last that passed.
   Record const* was = finding.base.back();
@@ -199,7 +221,7 @@ Finding judge(std::vector<Record const*> base, Record const& now, double margin)
   }
   bool const has_passed = was->outcome == Outcome::pass;
   if (has_passed && now.outcome == Outcome::pass) {
-    judge_times(finding, margin);
+    judge_times(finding, margin, across);
   } else {
     bool const is_broken = has_passed && is_failure(now.outcome);
     finding.change = is_broken ? Change::broken : Change::no_speed;
@@ -353,8 +375,9 @@ void sort(std::vector<Finding>& findings, RunResult const& now) {
 
 }  // namespace
 
-Comparison compare(std::span<RunResult const> base, RunResult const& now, double margin) {
-  Comparison comparison{.now = &now.info, .margin = margin};
+Comparison compare(std::span<RunResult const> base, RunResult const& now, double margin,
+                   Across across) {
+  Comparison comparison{.now = &now.info, .margin = margin, .across = across};
   for (RunResult const& run : base) comparison.base.push_back(&run.info);
   comparison.environment = environment_differences(base, now.info);
 
@@ -386,6 +409,18 @@ Comparison compare(std::span<RunResult const> base, RunResult const& now, double
          findings.push_back(judge(baseline.records, *one.record, margin));
          add_new(comparison.environment, sampling_settings(baseline.specs, one.identity->spec));
        });
+  for (bool const are_best : {false, true}) {
+    if (across == Across::nothing) break;
+    pair(
+        [&](Baseline const& a, Measurement const& b) {
+          bool const fits = !are_best || (a.records.back()->is_best && b.record->is_best);
+          return fits && equal_but_for_devices(a.identity, b.identity, are_best);
+        },
+        [&](Baseline const& a, Measurement const& b) {
+          Finding& finding = findings.emplace_back(judge(a.records, *b.record, margin, across));
+          add_new(finding.differences, differences(*a.identity, *b.identity));
+        });
+  }
   pair([](Baseline const& a, Measurement const& b) { return same_problem(a.identity, b.identity); },
        refuse);
   pair(

@@ -56,11 +56,16 @@ struct Finding {
   measure::Record const& record() const { return now != nullptr ? *now : *base.back(); }
 };
 
+/// Whether measurements are compared that other devices made: then their ratio says how machines
+/// differ, and not what changed.
+enum class Across { nothing, devices };
+
 /// Refers to the results that were compared.
 struct Comparison {
   std::vector<measure::RunInfo const*> base{};
   measure::RunInfo const* now = nullptr;
   double margin = 0;
+  Across across = Across::nothing;
   std::vector<Finding> findings{};  ///< by Change, then the largest, then in the new run's order
   /// Build, settings, variables and placement, then once what settings of pairs differ.
   std::vector<Difference> environment{};
@@ -84,8 +89,11 @@ std::vector<Difference> environment_differences(std::span<measure::RunResult con
 /// outside, else AMBIGUOUS, as is whatever has a SUSPECT time; of several base runs those that are
 /// trusted count, where there are any. A change that the clock does not resolve is within the margin: 0.5 us of
 /// a GPU's events, 50 ns of a host's clock, each over the executions of a batch.
+///
+/// Across devices, what no base run has measured alike is compared with the same on other devices,
+/// whichever clock timed it, and the row that is "best" there with the one that is here.
 Comparison compare(std::span<measure::RunResult const> base, measure::RunResult const& now,
-                   double margin);
+                   double margin, Across across = Across::nothing);
 
 /// Counts, then what changed, most important first, then the environment; SAME measurements with
 /// `details` alone.

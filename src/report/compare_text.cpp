@@ -127,6 +127,9 @@ void add_runs(Document& page, Comparison const& comparison) {
   page.add_text(
       fmt::format("new {}, margin {:g} %", shown(comparison.now->run_id), 100 * comparison.margin));
   page.add_text(fmt::format("base {}", fmt::join(base, ", ")));
+  if (comparison.across == Across::devices) {
+    page.add_text("across devices: how machines differ, and not what changed");
+  }
   if (comparison.now->status != "finished") {
     page.add_text(fmt::format("the new run did not end (status '{}'): it may lack measurements",
                               shown(comparison.now->status)));

@@ -164,6 +164,9 @@ def main():
     check("timing: synchronised -> device" in shown.stdout and "CUDA_HOSTILE" in shown.stdout,
           "every differing field is named", shown)
     check("no baseline" in shown.stderr, "nothing is alike", shown)
+    found, _ = counts(base, other, "--across", "device")
+    check(found == {"SAME": 3}, f"the same on other devices: {found}")
+    check(compare(base, other, "--across", "device", "--gate", code=2).stdout == "", "no gate judges other devices")
 
     def hostile(_, records):
         record = records["vector:kokkos"]

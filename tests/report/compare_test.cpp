@@ -71,10 +71,10 @@ RunResult run_of(std::vector<Record> records, std::string const& id = "new") {
 }
 
 /// Refers to what it is given, after it has read its cases.
-Comparison compared(std::vector<RunResult>& base, RunResult& now) {
+Comparison compared(std::vector<RunResult>& base, RunResult& now, Across across = Across::nothing) {
   std::ranges::for_each(base, test::read_cases_again);
   test::read_cases_again(now);
-  return compare(base, now, 0.01);
+  return compare(base, now, 0.01, across);
 }
 
 /// Ten times about this median, 0.1 % apart.
@@ -288,6 +288,50 @@ TEST(Compare, RefusesWhatWasMeasuredOtherwiseAndNamesAllOfIt) {
     EXPECT_EQ(changed(comparison.findings[0].differences), other.names);
     EXPECT_FALSE(comparison.is_comparable());
     EXPECT_FALSE(comparison.is_regression());
+  }
+}
+
+TEST(Compare, AcrossDevicesHasRatiosOfWhatIsElseAlike) {
+  std::vector<RunResult> base{run_of({record_of(about(1))}, "base")};
+  RunResult now = run_of({record_of(about(0.25))});
+  Record& record = now.records[0];
+  record.device = "H200";
+  record.timing = "device";
+  record.batch = 100;
+
+  Comparison const comparison = compared(base, now, Across::devices);
+
+  ASSERT_EQ(comparison.findings.size(), 1U);
+  Finding const& finding = comparison.findings[0];
+  EXPECT_EQ(finding.change, Change::faster);
+  EXPECT_NEAR(finding.ratio.value().value, 0.25, 1e-3);
+  EXPECT_EQ(changed(finding.differences), (Names{"device", "timing"}));
+  EXPECT_NE(render_text(comparison, false).find("across devices"), std::string::npos);
+  EXPECT_EQ(compared(base, now).findings.at(0).change, Change::refused) << "unless it is asked for";
+  record.timing = "launch_only";
+  EXPECT_EQ(compared(base, now, Across::devices).findings.at(0).change, Change::refused);
+  record.timing = "device";
+  record.data = "zeros";
+  EXPECT_EQ(compared(base, now, Across::devices).findings.at(0).change, Change::refused)
+      << "other data are no matter of the device";
+}
+
+TEST(Compare, AcrossDevicesTakesTheBestRowsForOneAnother) {
+  std::vector<RunResult> base{run_of({record_of(about(1))}, "base")};
+  RunResult now = run_of({record_of(about(2))});
+  Record& record = now.records[0];
+  record.device = "H200";
+  record.variant = "host_simd";
+  record.id = "square:host_simd";
+  for (bool const are_best : {false, true}) {
+    base[0].records[0].is_best = record.is_best = are_best;
+
+    Comparison const comparison = compared(base, now, Across::devices);
+
+    EXPECT_EQ(comparison.count(Change::slower), are_best ? 1U : 0U);
+    if (are_best) {
+      EXPECT_EQ(changed(comparison.findings.at(0).differences), (Names{"variant", "device"}));
+    }
   }
 }
 
