@@ -227,8 +227,8 @@ std::vector<NamedConfiguration> configurations_of(Case const& spec);
 /// The entries of "0,2,4,6", none of them empty.
 Parsed<std::vector<std::string>> parse_device_map(std::string_view text);
 
-/// " (did you mean 'x'?)" with the candidate that is nearest, which may stand within a sentence, or
-/// `otherwise` when none is near: of which up to a third of the letters differ.
+/// " (did you mean 'x'?)", within a sentence, with the nearest candidate: up to a third of its letters differ.
+/// Where none is near `otherwise`, or where that would list more than 50 the nearest three.
 std::string suggestion(std::string_view name, std::span<std::string const> candidates,
                        std::string_view otherwise = {});
 

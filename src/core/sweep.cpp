@@ -9,6 +9,8 @@
 #include <cctype>
 #include <charconv>
 #include <set>
+#include <utility>
+#include <vector>
 
 namespace quadrille::core {
 namespace {
@@ -77,6 +79,8 @@ Parsed<Texts> expand_element(std::string_view text) {
 
 // No name is so long, and the distance would take its time.
 constexpr std::size_t kLongestName = 100;
+// A list of more is no help.
+constexpr std::size_t kMaxListed = 50;
 
 /// Letters to insert, delete, replace or swap with their neighbour until `a` reads as `b`, in either
 /// case (optimal string alignment).
@@ -252,18 +256,20 @@ Parsed<Config> expand_grids(Config const& config, int ranks) {
 
 std::string suggestion(std::string_view name, std::span<std::string const> candidates,
                        std::string_view otherwise) {
-  std::string best;
-  std::size_t best_distance = name.size();
+  std::vector<std::pair<std::size_t, std::string_view>> known;  // the nearest first
   for (std::string const& candidate : candidates) {
-    std::size_t const longest = std::max(name.size(), candidate.size());
-    if (longest > kLongestName) continue;
-    std::size_t const distance = edit_distance(name, candidate);
-    if (distance < best_distance && distance <= std::max<std::size_t>(1, longest / 3)) {
-      best = candidate;
-      best_distance = distance;
-    }
+    if (std::max(name.size(), candidate.size()) > kLongestName) continue;
+    known.emplace_back(edit_distance(name, candidate), candidate);
   }
-  return best.empty() ? std::string{otherwise} : fmt::format(" (did you mean '{}'?)", best);
+  std::ranges::stable_sort(known, {}, [](auto const& one) { return one.first; });
+  for (auto const& [distance, candidate] : known) {
+    std::size_t const most = std::max(name.size(), candidate.size()) / 3;
+    if (distance >= name.size() || distance > std::max<std::size_t>(1, most)) continue;
+    return fmt::format(" (did you mean '{}'?)", candidate);
+  }
+  if (otherwise.empty() || known.size() <= kMaxListed) return std::string{otherwise};
+  return fmt::format("; of {} the nearest are {}, {} and {}", candidates.size(), known[0].second,
+                     known[1].second, known[2].second);
 }
 
 }  // namespace quadrille::core

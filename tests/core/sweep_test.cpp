@@ -2,6 +2,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "core/config.hpp"
 
+#include <fmt/format.h>
 #include <gtest/gtest.h>
 
 #include <string>
@@ -99,6 +100,10 @@ TEST(Suggestion, IsTheNearestNameIfOneIsNear) {
   }
   EXPECT_EQ(suggestion("vllm", names, "; one of all"), "; one of all");
   EXPECT_EQ(suggestion("x", {}, ""), "");
+  Texts many{"vector", "virtual", "valid"};
+  for (int i = 0; i < 60; ++i) many.insert(many.begin(), fmt::format("temperature{}", i));
+  EXPECT_EQ(suggestion("vllm", many, "; one of all"),
+            "; of 63 the nearest are valid, vector and virtual");
   EXPECT_EQ(near(std::string(100'000, 'b')), "");
 }
 
