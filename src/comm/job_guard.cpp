@@ -24,7 +24,6 @@
 #include <exception>
 #include <random>
 #include <semaphore>
-#include <string_view>
 #include <tuple>
 #include <utility>
 
@@ -276,10 +275,8 @@ void JobGuard::end_job(core::Failure const& failure) {
     }
     // Still there: who speaks is on a node that the launcher hears no longer.
   }
-  std::string_view file = failure.where.file_name();
-  file.remove_prefix(file.rfind('/') == std::string_view::npos ? 0 : file.rfind('/') + 1);
-  core::print_error("FATAL {}, phase '{}': {} ({}:{})\n", rank, phase, core::one_line(failure.what),
-                    file, failure.where.line());
+  core::print_error("FATAL {}, phase '{}': {}{}\n", rank, phase, core::one_line(failure.what),
+                    core::shown_place(failure.where));
   if (!has_joined) {
     sleep(1);     // others reach their limits at about the same time
     _exit(code);  // the launcher ends them

@@ -10,7 +10,6 @@
 
 #include <array>
 #include <atomic>
-#include <string_view>
 
 namespace quadrille::core {
 namespace {
@@ -37,9 +36,7 @@ FailHandler set_fail_handler(FailHandler handler) noexcept { return g_handler.ex
 
 void fail(std::string const& what, Exit code, std::source_location where) {
   if (FailHandler const handler = g_handler.load()) handler({what, code, where});
-  std::string_view file = where.file_name();
-  file.remove_prefix(file.rfind('/') == std::string_view::npos ? 0 : file.rfind('/') + 1);
-  print_error("FATAL {} ({}:{})\n", one_line(what), file, where.line());
+  print_error("FATAL {}{}\n", one_line(what), shown_place(where));
   _exit(static_cast<int>(code) & 0x7f);
 }
 

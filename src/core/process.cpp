@@ -64,6 +64,16 @@ void write_error(std::string_view text) noexcept {
   [[maybe_unused]] ssize_t const written = write(STDERR_FILENO, text.data(), text.size());
 }
 
+std::string shown_place([[maybe_unused]] std::source_location const& where) {
+#ifdef NDEBUG
+  return {};
+#else
+  std::string_view file = where.file_name();
+  file.remove_prefix(file.rfind('/') == std::string_view::npos ? 0 : file.rfind('/') + 1);
+  return fmt::format(" ({}:{})", file, where.line());
+#endif
+}
+
 void flush_output() { require_output(flushed()); }
 
 void fail_on_exception() {

@@ -4,6 +4,8 @@
 
 #include <fmt/format.h>
 
+#include <source_location>
+#include <string>
 #include <string_view>
 #include <utility>
 
@@ -21,6 +23,8 @@ void write_output(std::string_view text);
 void write_error(std::string_view text) noexcept;
 /// Writes to standard output and flushes it: whether all of it was taken, errno says why not.
 [[nodiscard]] bool show_output(std::string_view text) noexcept;
+/// " (file.cpp:12)" in a build with assertions, for its developers; nothing in others.
+std::string shown_place(std::source_location const& where);
 /// Flushes standard output, as write_output() does.
 void flush_output();
 /// For std::set_terminate(): reports the exception that nobody caught, without unwinding.
