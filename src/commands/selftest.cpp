@@ -246,6 +246,9 @@ core::Exit selftest(SelftestArguments const& arguments, int& argc, char**& argv)
   if (!read) return refuse(world, read.why(), core::Exit::bad_config);
   core::Config config = *read;
   world.enter_phase("open the device", config.run.timeout.init_s);
+  if (std::string const why = world.choose_devices(config.run); !why.empty()) {
+    return refuse(world, why, core::Exit::environment);
+  }
   world.open(config.run);
   config.cases = over_transports(world, config.cases);
   run::Plan const plan = run::make_plan(world, config);

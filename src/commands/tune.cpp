@@ -324,6 +324,8 @@ core::Exit tune(TuneArguments const& arguments, int& argc, char**& argv) {
   config.run.tuned = core::Tuned::off;  // what was found before is found again, or is not
   run::read_table(path);                // what is no table is told before any work
   world.enter_phase("open the device", config.run.timeout.init_s);
+  why = world.choose_devices(config.run);
+  if (!why.empty()) return refuse(world, why, core::Exit::environment);
   world.open(config.run);
   run::Plan const plan = run::make_plan(world, config);
   if (world.interrupted()) return run::refuse_interrupted(world);
