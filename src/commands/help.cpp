@@ -2,6 +2,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "commands/help.hpp"
 
+#include "comm/transport.hpp"
 #include "commands/build_info.hpp"
 #include "commands/commands.hpp"
 #include "commands/explain.hpp"
@@ -23,6 +24,7 @@
 #include <algorithm>
 #include <memory>
 #include <span>
+#include <utility>
 
 namespace quadrille::commands {
 namespace {
@@ -90,11 +92,14 @@ Words names_of(std::vector<Argument> const& arguments) {
   return all;
 }
 
-/// The first argument without a name; nullptr where there is none.
-Argument const* positional(std::vector<Argument> const& arguments) {
-  auto const found =
-      std::ranges::find_if(arguments, [](Argument const& one) { return one.names.empty(); });
-  return found == arguments.end() ? nullptr : &*found;
+/// What a key may be set to, by what words_of() calls it; other keys have no words.
+constexpr std::pair<std::string_view, std::string_view> kValues[]{
+    {"variant", "VARIANT"}, {"type", "TYPE"}, {"transport", "TRANSPORT"}};
+
+Words variants_of(measure::WorkloadEntry const& entry) {
+  Words words{"best", "all"};
+  for (std::string_view const name : entry.schema.variants) add_new(words, name);
+  return words;
 }
 
 /// Words of a value, each a word of the shell: in quotes what has blanks.
@@ -125,6 +130,31 @@ std::string bash_words(Words const& words) {
                      shell_word(fmt::format("{}", fmt::join(words, " "))));
 }
 
+/// The values of the key before "=", which is a word of its own for bash.
+std::string bash_values() {
+  std::string text = "    case ${key##*.}:$workload in\n";
+  for (measure::WorkloadEntry const* entry : workloads::workloads()) {
+    text += fmt::format("      variant:{}) {} ;;\n", entry->schema.name,
+                        bash_words(variants_of(*entry)));
+  }
+  for (auto const& [key, value] : kValues) {
+    text += fmt::format("      {}:*) {} ;;\n", key, bash_words(words_of(value)));
+  }
+  return text + "    esac\n";
+}
+
+/// What arguments without names may be, by their place.
+std::string bash_places(std::vector<Argument> const& arguments) {
+  std::string text;
+  int place = 0;
+  for (Argument const& argument : arguments) {
+    if (!argument.names.empty()) continue;
+    text += fmt::format("{}) {} ;; ", argument.repeats ? "*" : fmt::to_string(place++),
+                        bash_offer(argument.value));
+  }
+  return text.empty() ? "" : fmt::format("case $place in {}esac", text);
+}
+
 std::string bash_completion(CLI::App const& app) {
   std::vector<CLI::App const*> const commands = commands_of(app);
   Words names;
@@ -132,38 +162,52 @@ std::string bash_completion(CLI::App const& app) {
   Words first = names;
   for (std::string const& name : names_of(arguments_of(app))) first.push_back(name);
 
-  std::string text =
-      "# Completion of quadrille for bash; source it, or install it under "
-      "bash-completion/completions.\n";
-  text += "_quadrille() {\n";
-  text +=
-      "  local cur=${COMP_WORDS[COMP_CWORD]} before=${COMP_WORDS[COMP_CWORD - 1]} command='' "
-      "word\n";
-  text += "  COMPREPLY=()\n";
-  text += "  for word in \"${COMP_WORDS[@]:1:COMP_CWORD-1}\"; do\n";
-  text +=
-      fmt::format("    case $word in {}) command=$word && break ;; esac\n", fmt::join(names, "|"));
-  text += "  done\n";
-  text += "  [[ $before != = && $cur != = ]] || return 0\n";
-  text += "  case $command:$before in\n";
+  Words valued;        // patterns of options that take a value
+  std::string offers;  // of these
   for (CLI::App const* command : commands) {
     for (Argument const& argument : arguments_of(*command)) {
       if (argument.names.empty() || argument.value.empty()) continue;
       Words patterns;
       for (std::string const& name : argument.names)
         patterns.push_back(command->get_name() + ":" + name);
-      text += fmt::format("    {}) {}; return ;;\n", fmt::join(patterns, "|"),
-                          bash_offer(argument.value));
+      offers += fmt::format("    {}) {}; return ;;\n", fmt::join(patterns, "|"),
+                            bash_offer(argument.value));
+      valued.insert(valued.end(), patterns.begin(), patterns.end());
     }
   }
-  text += "  esac\n  case $command in\n";
+
+  std::string text =
+      "# Completion of quadrille for bash; source it, or install it under "
+      "bash-completion/completions.\n";
+  text += "_quadrille() {\n";
+  text +=
+      "  local cur=${COMP_WORDS[COMP_CWORD]} last='' before='' option='' command='' workload='' "
+      "key=''\n"
+      "  local place=0 word\n";
+  text += "  COMPREPLY=()\n";
+  text += "  for word in \"${COMP_WORDS[@]:1:COMP_CWORD-1}\"; do\n";
+  text += "    [[ $word != -* ]] || option=$word\n";
+  text += "    [[ $option != --case || $word == [-=]* ]] || workload=$word\n";
+  text += "    key=''\n";
+  text += "    if [[ $word == = ]]; then key=$last; fi\n";
+  text += "    if [[ $word == = || $last == = ]]; then before='' last=$word; continue; fi\n";
+  text += "    case $command:$before in\n";
+  text +=
+      fmt::format("      :*) case $word in {}) command=$word ;; esac ;;\n", fmt::join(names, "|"));
+  text += fmt::format("      {}) ;;\n", fmt::join(valued, "|"));
+  text += "      *) [[ $word == -* ]] || ((place += 1)) ;;\n";
+  text += "    esac\n    before=$word last=$word\n";
+  text += "  done\n";
+  text += "  if [[ $cur == = ]]; then cur='' key=$last; fi\n";
+  text += "  if [[ $key == -* ]]; then\n    before=$key\n";
+  text += "  elif [[ -n $key ]]; then\n" + bash_values() + "    return\n  fi\n";
+  text += "  case $command:$before in\n" + offers + "  esac\n  case $command in\n";
   text += fmt::format("    '') {} ;;\n", bash_words(first));
   for (CLI::App const* command : commands) {
     std::vector<Argument> const arguments = arguments_of(*command);
-    Argument const* const free = positional(arguments);
-    std::string const options = bash_words(names_of(arguments));
+    std::string const options = bash_words(names_of(arguments)), places = bash_places(arguments);
     text += fmt::format("    {}) if [[ $cur == -* ]]; then {}; ", command->get_name(), options);
-    text += fmt::format("else {}; fi ;;\n", free == nullptr ? options : bash_offer(free->value));
+    text += fmt::format("else {}; fi ;;\n", places.empty() ? options : places);
   }
   return text + "  esac\n}\ncomplete -F _quadrille quadrille\n";
 }
@@ -234,7 +278,20 @@ std::string zsh_completion(CLI::App const& app) {
     }
     text += " ;;\n";
   }
-  text += "  esac\n  [[ $state != settings ]] || compadd -S '' -a settings\n}\n\n";
+  text += "  esac\n  [[ $state == settings ]] || return\n";
+  text += "  local workload=${words[${words[(I)--case]} + 1]}\n";
+  text += "  if compset -P '(*.|)variant='; then\n    case $workload in\n";
+  for (measure::WorkloadEntry const* entry : workloads::workloads()) {
+    text += fmt::format("      {}) compadd {} ;;\n", entry->schema.name,
+                        quoted_words(variants_of(*entry)));
+  }
+  text += fmt::format("      *) compadd {} ;;\n    esac\n", quoted_words(words_of("VARIANT")));
+  for (auto const& [key, value] : kValues) {
+    if (value == "VARIANT") continue;
+    text += fmt::format("  elif compset -P '(*.|){}='; then\n    compadd {}\n", key,
+                        quoted_words(words_of(value)));
+  }
+  text += "  else\n    compadd -S '' -a settings\n  fi\n}\n\n";
   return text + "compdef _quadrille quadrille\n";
 }
 
@@ -313,6 +370,15 @@ std::vector<std::string> words_of(std::string_view value) {
     for (auto const& [type, word] : enum_names(core::DataType{})) words.emplace_back(word);
   } else if (value == "FORM") {
     for (auto const& [form, word] : enum_names(ReportForm{})) words.emplace_back(word);
+  } else if (value == "CASE") {
+    words = words_of("WORKLOAD");  // what cases are called that nobody has named
+  } else if (value == "VARIANT") {
+    for (measure::WorkloadEntry const* entry : workloads::workloads()) {
+      for (std::string const& name : variants_of(*entry)) add_new(words, name);
+    }
+  } else if (value == "TRANSPORT") {
+    words = {"auto", "all"};
+    for (std::string_view const name : comm::selectable_transports()) add_new(words, name);
   } else if (value == "FAULT") {
     for (auto const& [fault, word] : enum_names(measure::Fault{})) {
       if (fault != measure::Fault::none) words.emplace_back(word);
@@ -397,7 +463,10 @@ void add_sets(CLI::App& command, std::vector<std::string>& sets, std::string con
 }
 
 CLI::Option* add_only(CLI::App& command, std::vector<std::string>& names, std::string const& text) {
-  return command.add_option("--only", names, text)->delimiter(',')->allow_extra_args(false);
+  return command.add_option("--only", names, text)
+      ->type_name("CASE")
+      ->delimiter(',')
+      ->allow_extra_args(false);
 }
 
 /// What makes a shell complete commands, options and their values.

@@ -6,7 +6,9 @@ help_test.py BINARY LAUNCHER...
 """
 import os
 import pathlib
+import pty
 import re
+import select
 import shutil
 import subprocess
 import sys
@@ -32,6 +34,27 @@ class Shells:
                                  cwd=self.folder, timeout=60)
         check(process.returncode == 0 and not process.stderr, f"completion of {words}", process)
         return process.stdout.split()
+
+
+def in_bash_itself(shells):
+    """What bash makes of an unfinished line and the key of completion, with words broken by bash."""
+    master, slave = pty.openpty()
+    process = subprocess.Popen(["bash", "--norc", "--noprofile", "-i"], stdin=slave, stdout=slave, stderr=slave,
+                               cwd=shells.folder, start_new_session=True, env={**os.environ, "TERM": "dumb"})
+    os.close(slave)
+    os.write(master, f"source {shells.folder}/_quadrille.bash\n".encode())
+    seen = ""
+    for typed, wanted in (("run --case gemm --set variant=thread_tile_1d_nat", "variant=thread_tile_1d_natural_order"),
+                          ("run --case=gem", "--case=gemm"), ("run --only vect", "--only vector"),
+                          ("list variants ring_att", "list variants ring_attention")):
+        os.write(master, f"quadrille {typed}\t".encode())
+        while wanted not in seen:
+            check(select.select([master], [], [], 60)[0], f"bash makes nothing of '{typed}': {seen}")
+            seen += os.read(master, 4096).decode()
+        os.write(master, b"\x15")  # away with the line
+    process.kill()
+    process.wait()
+    os.close(master)
 
 
 def options_of(text):
@@ -88,13 +111,23 @@ def main():
         check(shown.returncode == 2 and why in shown.stderr and len(shown.stderr.splitlines()) == 1, why, shown)
 
     listed = {what: {row["name"] for row in program.listed(what)} for what in ("workloads", "faults")}
+    variants = {"best", "all"} | {row["name"] for row in program.listed("variants") if row["workload"] == "vector"}
     for words, wanted in ((("run", "--case", ""), listed["workloads"]), (("run", "--inject-fault", ""), listed["faults"]),
                           (("list", ""), {"workloads", "variants", "inputs", "transports", "metrics", "faults"}),
                           (("completion", ""), {"bash", "zsh"}), (("tune", ""), {"gemm"}),
                           (("run", "--set", "run.se"), {"run.seed="}), (("run", "--set", "pan"), {"panel="}),
                           (("explain", "warp_tile_"), {"warp_tile_block_swizzle"}), (("report", "an_"), {"an_input.toml"}),
-                          (("run", "an_"), {"an_input.toml"}), (("run", "--set", "run.seed", "=", "1"), set())):
+                          (("run", "an_"), {"an_input.toml"}), (("run", "--set", "run.seed", "=", "1"), set()),
+                          (("list", "variants", ""), listed["workloads"]), (("list", "--type", "f32", "variants", "gem"), {"gemm"}),
+                          (("run", "--only", "vec"), {"vector"}), (("report", "a", "b", "an_"), {"an_input.toml"}),
+                          (("run", "--case", "vector", "--set", "variant", "="), variants),
+                          (("run", "--case", "=", "vector", "--set", "variant", "=", ""), variants),
+                          (("run", "--set", "vector.type", "=", "f1"), {"f16"}),
+                          (("run", "--set", "transport", "=", "ip"), {"ipc"}),
+                          (("run", "--set", "variant", "=", "warp_tile_"), {"warp_tile_block_swizzle"}),
+                          (("run", "--set", "type", "=", "f1", "--set", "run.se"), {"run.seed="})):
         check(set(shells.bash(*words)) == wanted, f"bash offers {shells.bash(*words)} for {words}")
+    in_bash_itself(shells)
     if shutil.which("zsh"):
         process = subprocess.run(["zsh", "-f", "-n", shells.folder / "_quadrille.zsh"], text=True, capture_output=True)
         check(process.returncode == 0, "zsh reads its completion", process)
