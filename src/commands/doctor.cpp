@@ -298,15 +298,15 @@ class Examination {
 };
 
 void print(std::vector<Finding> const& findings, measure::RunInfo const& here) {
-  report::Table table;
-  for (std::size_t const width : {4, 11, 0}) table.add_column({"", width, report::Align::left});
+  report::Table table = report::text_table({"", "", ""});
   for (Finding const& found : findings) {
     table.add_row({std::string{core::to_text(found.status)}, found.name, found.text});
     if (!found.remedy.empty()) table.add_row({"", "try", found.remedy});
   }
-  core::print("{}\n{}", report::render_run_header(here), write_text(table, report::kUnlimited));
+  report::Terminal const terminal = report::terminal_of_output();
+  core::print("{}\n{}", report::render_run_header(here, terminal), write_text(table, terminal));
   if (here.transport_times.empty()) return;
-  core::print("\n{}", report::render_transport_times(here.transport_times));
+  core::print("\n{}", report::render_transport_times(here.transport_times, terminal));
 }
 
 void print_json(std::vector<Finding> const& findings, measure::RunInfo const& here, Status worst) {

@@ -50,13 +50,15 @@ Text render(measure::RunResult const& result, std::string const& file, ReportFor
     case ReportForm::nccl_tests: return report::render_nccl_tests(result);
     case ReportForm::markdown: return report::render_markdown(result);
     case ReportForm::details:
-      return fmt::format("{}\n{}\n{}\n", report::render_run_header(result.info),
-                         report::render_details(result, {.width = terminal.width}),
-                         report::result_line(result, file));
+      return core::printable(
+                 fmt::format("{}\n{}\n", report::render_run_header(result.info, terminal),
+                             report::render_details(result, {.width = terminal.width}))) +
+             report::shown_result(result, file, terminal);
     default: break;
   }
   return fmt::format("{}\n{}\n{}", report::render_short_header(result.info, terminal),
-                     report::render_screen(result, terminal), report::render_end(result, file));
+                     report::render_screen(result, terminal),
+                     report::render_end(result, file, terminal));
 }
 
 bool takes_only(ReportForm form) {
@@ -118,7 +120,8 @@ core::Exit report(ReportArguments const& arguments) {
       return refuse(fmt::format("{}: {}", arguments.files[i], text.why()),
                     core::Exit::nothing_executed);
     }
-    bool const has_colours = arguments.form == ReportForm::table;
+    bool const has_colours =
+        arguments.form == ReportForm::table || arguments.form == ReportForm::details;
     core::print("{}", has_colours ? *text : core::printable(*text));
   }
   return code;

@@ -229,6 +229,10 @@ bool is_better(Record const& a, Record const& b) {
 
 }  // namespace
 
+bool is_exchange(Record const& r) {
+  return has_transport(r) && r.unit == "B/s" && r.roofline.flop == 0 && r.roofline.bytes == 0;
+}
+
 bool is_own(Record const& r) {
   // Results of before roles were kept know these two.
   if (r.role.empty()) {

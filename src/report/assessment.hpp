@@ -69,6 +69,8 @@ struct CaseAssessment {
 
 /// Whether a row is one of this project's techniques.
 bool is_own(measure::Record const& record);
+/// Whether it moves bytes between ranks, and neither computes nor divides arrays among them.
+bool is_exchange(measure::Record const& record);
 /// Whether it is one that has a ratio to the vendor which is known: neither of both is SUSPECT.
 bool has_vendor_ratio(measure::Record const& record);
 /// Whether its ratio lies below 1 with all of its interval, or by more than 5 % where it has none.

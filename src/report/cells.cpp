@@ -50,8 +50,11 @@ std::string ceiling_share(Record const& r) {
 }
 std::string name_of(Record const& r) { return shown(fmt::format("{} {}", r.name, r.variant)); }
 
+bool counts_calls(Record const& r) { return r.unit == "call/s"; }
+
 bool is_tabled(Record const& r) {
-  return r.outcome != Outcome::unsupported && r.outcome != Outcome::skip;
+  bool const began = r.outcome != Outcome::interrupted || r.time.n > 0;
+  return began && r.outcome != Outcome::unsupported && r.outcome != Outcome::skip;
 }
 
 Tone tone_of(Outcome outcome) {

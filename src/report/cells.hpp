@@ -18,6 +18,8 @@ std::string shown(std::string_view text);
 std::string text_of(std::string_view key, measure::Record const& record);
 /// "gemm.1 host_simd"
 std::string name_of(measure::Record const& record);
+/// Whether its work are calls: of these people know the time, and not how many go into a second.
+bool counts_calls(measure::Record const& record);
 /// Its reason, and the first wrong element; empty where it passed. Without the variant's own name, so
 /// that rows which lack the same thing say the same.
 std::string why(measure::Record const& record);
@@ -42,7 +44,7 @@ inline constexpr std::string_view kHostClock =
     "asked for so; "
     "the host's calls are in it";
 
-/// Whether it has run, or should have.
+/// Whether it has run, or began to, or should have.
 bool is_tabled(measure::Record const& record);
 Tone tone_of(measure::Outcome outcome);
 

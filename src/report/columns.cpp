@@ -3,6 +3,8 @@
 #include "report/columns.hpp"
 
 #include "core/error.hpp"
+#include "core/options.hpp"
+#include "core/types.hpp"
 #include "core/units.hpp"
 #include "report/assessment.hpp"
 #include "report/cells.hpp"
@@ -128,7 +130,17 @@ std::string copy_ratio(double value, Record const& r) {
 }
 
 // Texts on screen.
-std::string extents_text(Record const& r) { return size_text(r.size); }
+/// Of what only moves messages of one extent: people think of them in bytes.
+bool is_message(Record const& r) {
+  return r.spec && r.spec->workload->keys.transport && r.size.size() == 1 && r.unit == "B/s" &&
+         r.roofline.flop == 0 && r.roofline.bytes == 0;
+}
+std::string extents_text(Record const& r) {
+  auto const type = core::parse_enum<core::DataType>(r.type);
+  if (!type || !is_message(r)) return size_text(r.size);
+  std::int64_t const bytes = r.size.front() * static_cast<std::int64_t>(core::size_of(*type));
+  return fmt::format("{}B ({})", core::format_count(bytes), size_text(r.size));
+}
 std::string peak_source(Record const& r) {
   auto const found = ceiling_of(r);
   return !found ? "-" : found->is_measured ? "measured" : "nominal";
@@ -184,7 +196,7 @@ constexpr Column kColumns[]{
     {"slowest_rank", csv, slowest_rank, {"slowest rank"}},
     {"rate", both, work_rate, {"rate"}, rate, "rate"},
     {"unit", both, plain<&Record::unit>},
-    {"rate_per_rank", both, rank_rate},
+    {"rate_per_rank", both, rank_rate, {"per rank"}, rate},
     {"amount", both, plain<&Record::amount>},
     {"message_bytes", both, message_bytes, {"message"}, bytes},
     {"latency_us", both, latency_us, {"latency us"}, microseconds},

@@ -46,12 +46,30 @@ std::vector<std::size_t> widths_of(Columns const& columns) {
   return widths;
 }
 
-/// Leaves out what is least wanted, then shortens the longest texts. Numbers stay whole.
-void fit(Columns& columns, std::size_t width) {
+std::size_t widest_word(TableColumn const& column) {
+  std::size_t widest = width_of(column.head);
+  for (std::string const& cell : column.cells) {
+    for (std::string const& word : wrap(cell, 1, LongWords::keep)) {
+      widest = std::max(widest, width_of(word));
+    }
+  }
+  return widest;
+}
+
+/// To how little a column may be shortened.
+std::size_t least_width(TableColumn const& column) {
+  if (column.wraps) return widest_word(column);
+  bool const is_text = column.align == Align::left;
+  return is_text ? std::max(kNarrowest, width_of(column.head)) : column.width();
+}
+
+/// Leaves out what is least wanted, then shortens the longest texts. Numbers stay whole. The widths.
+std::vector<std::size_t> fit(Columns& columns, std::size_t width) {
   auto const least_total = [&] {
     std::vector<std::size_t> widths = widths_of(columns);
     for (std::size_t c = 0; c < columns.size(); ++c) {
-      if (columns[c].short_width > 0) widths[c] = std::min(widths[c], columns[c].short_width);
+      std::size_t const least = columns[c].wraps ? least_width(columns[c]) : columns[c].short_width;
+      if (least > 0) widths[c] = std::min(widths[c], least);
     }
     return total(widths);
   };
@@ -60,20 +78,22 @@ void fit(Columns& columns, std::size_t width) {
     if (least->keep == TableColumn::kAlways) break;
     columns.erase(least);
   }
-  std::vector<std::size_t> widths = widths_of(columns);
+  std::vector<std::size_t> widths = widths_of(columns), least(columns.size());
+  std::ranges::transform(columns, least.begin(), least_width);
   while (total(widths) > width) {
     std::size_t longest = columns.size();
     for (std::size_t c = 0; c < columns.size(); ++c) {
-      std::size_t const least = std::max(kNarrowest, width_of(columns[c].head));
-      bool const may_shrink = columns[c].align == Align::left && widths[c] > least;
+      bool const may_shrink = widths[c] > least[c];
       if (may_shrink && (longest == columns.size() || widths[c] > widths[longest])) longest = c;
     }
     if (longest == columns.size()) break;
     --widths[longest];
   }
   for (std::size_t c = 0; c < columns.size(); ++c) {
-    for (std::string& cell : columns[c].cells) cell = clip(cell, std::max(widths[c], kNarrowest));
+    if (columns[c].wraps || columns[c].width() <= widths[c]) continue;
+    columns[c].cells = clip_apart(columns[c].cells, widths[c]);
   }
+  return widths;
 }
 
 /// Without columns that say nothing.
@@ -158,8 +178,9 @@ class TextWriter {
   }
 
   void add_table(Table const& table, Columns columns) {
-    if (content_ == Content::screen && !table.wraps_last) fit(columns, terminal_.width);
-    std::vector<std::size_t> const widths = widths_of(columns);
+    bool const is_fitted = content_ == Content::screen && !table.wraps_last;
+    std::vector<std::size_t> const widths =
+        is_fitted ? fit(columns, terminal_.width) : widths_of(columns);
     std::size_t indent = total(widths) - widths.back();
     bool const is_below =
         table.wraps_last && indent + std::min(widths.back(), kMinWrapped) > terminal_.width;
@@ -173,9 +194,12 @@ class TextWriter {
       };
       for (std::size_t c = 0; c < columns.size(); ++c) {
         std::vector<std::string> parts{text_of(columns[c])};
-        if (table.wraps_last && c + 1 == columns.size()) {
+        bool const is_last = c + 1 == columns.size();
+        if (table.wraps_last && is_last) {
           if (is_below) end_line();
           parts = wrap(parts.front(), terminal_.width - indent, LongWords::keep);
+        } else if (columns[c].wraps && is_last) {
+          parts = wrap(parts.front(), widths[c], LongWords::keep);
         }
         for (std::string const& text : parts) {
           if (&text != &parts.front()) end_line();

@@ -29,6 +29,8 @@ struct TableColumn {
   std::vector<std::string> cells{};
   std::size_t short_width = 0;  ///< to which texts are shortened before any column goes; 0: not
   std::size_t min_width = 0;    ///< so that tables of different runs mostly line up
+  /// Of the last column: is not shortened, but takes several lines where it has to.
+  bool wraps = false;
 
   std::size_t width() const;
   /// Whether a cell says more than "-".
@@ -94,9 +96,6 @@ class Document {
  private:
   std::vector<Block> blocks_;
 };
-
-/// Of lines that are as long as they like.
-inline constexpr Terminal kUnlimited{.width = std::numeric_limits<std::size_t>::max()};
 
 enum class Content { screen, all };
 

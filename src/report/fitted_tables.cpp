@@ -16,6 +16,7 @@
 #include <algorithm>
 #include <cmath>
 #include <functional>
+#include <map>
 #include <span>
 #include <string_view>
 #include <utility>
@@ -33,12 +34,16 @@ constexpr std::size_t kMaxNames = 16;
 constexpr std::string_view kVendorHead = "vendor", kTransportHead = "transport";
 // Further rates that stand beside the time; where there are more they have tables of their own.
 constexpr std::size_t kMaxBeside = 6;
+// From which on a case has a table of its own.
+constexpr std::size_t kManyVariants = 5;
 
 /// Half of the interval of the median over the median.
 std::string precision(Record const& r) {
   double const half = (r.time.median_high - r.time.median_low) / 2;
   bool const is_known = has_speed(r) && std::isfinite(half) && r.time.median > 0;
-  return is_known ? fmt::format("+-{:.2g} %", 100 * half / r.time.median) : "-";
+  if (!is_known) return "-";
+  double const percent = 100 * half / r.time.median;
+  return percent < 10 ? fmt::format("+-{:.2g} %", percent) : fmt::format("+-{:.0f} %", percent);
 }
 
 /// Notes by number, one for all that differ in values alone.
@@ -145,18 +150,24 @@ void add_case(Rows& rows, std::vector<std::string>& title) {
 }
 
 /// Which measurement it is: in the title what all have in common, in columns what tells them apart.
-Rows start_rows(Records const& records, std::vector<std::string>& title) {
+/// `swept` are the keys that tell apart cases of the tables of this workload.
+Rows start_rows(Records const& records, SweptKeys const& swept, std::vector<std::string>& title) {
   Rows rows{records};
-  SweptKeys const swept{records};
   add_case(rows, title);
   auto const of_key = [](std::string_view key) {
     return [key](Record const& r) { return text_of(key, r); };
   };
   rows.add_or_name(title, "size", Align::left, of_key("size"));
   rows.add_or_name(title, "type", Align::left, of_key("type"));
-  for (std::string const& key : swept.keys()) {
-    rows.add(key, Align::left, TableColumn::kAlways,
-             [&swept, &key](Record const& r) { return shown(swept.value(r, key)); });
+  bool const is_one_case = std::ranges::all_of(
+      records, [&](Record const* r) { return r->name == records.front()->name; });
+  for (std::string const& key : is_one_case ? swept.keys_of(*records.front()) : swept.keys()) {
+    auto const value = [&](Record const& r) { return shown(swept.value(r, key)); };
+    if (!is_one_case) {
+      rows.add(key, Align::left, TableColumn::kAlways, value);
+    } else {
+      title.push_back(fmt::format("{}={}", key, value(*records.front())));
+    }
   }
   rows.add_or_name(title, "grid", Align::left, of_key("grid"));
   // Rows that do not communicate stand among those that do.
@@ -224,14 +235,21 @@ void add_extras_tables(Document& page, Records const& records,
 
 /// What was measured, and how it stands beside what it could be.
 void add_figures(Rows& rows, Records const& records) {
-  rows.add("median_s", 8);
-  auto const has_unit = [](Record const* r) { return !r->unit.empty(); };
-  bool const is_measured = std::ranges::any_of(records, has_unit);
+  auto const any_of = [&](auto const& is_so) {
+    return std::ranges::any_of(records, [&](Record const* r) { return is_so(*r); });
+  };
+  bool const is_measured = any_of([](Record const& r) { return !r.unit.empty(); });
+  bool const is_called = any_of(counts_calls);
+  rows.add("median_s", is_called || any_of(is_exchange) ? TableColumn::kAlways : 8);
   if (!is_measured) rows.columns.back().head = "simulated in";
   rows.add("interval", Align::right, 4, precision);
   rows.add_details({"min_s", "median_low_s", "max_s"});
-  if (is_measured) rows.add("rate", TableColumn::kAlways);
   rows.add_details({"message_bytes", "latency_us"});
+  bool const has_ranks = any_of([](Record const& r) { return r.ranks > 1; });
+  bool const has_rate = is_measured && !is_called;
+  if (has_rate && has_ranks) rows.add("rate_per_rank", TableColumn::kAlways);
+  if (has_rate) rows.add("rate", has_ranks ? 27 : TableColumn::kAlways);
+  if (is_called) rows.add_details({"rate"});
   rows.add(std::string{kVendorHead}, Align::right, 30, vendor_share);
   rows.add_details({"ratio_to_vendor"});
   rows.add("copy", Align::right, 29, copy_share);
@@ -266,10 +284,10 @@ void add_conditions(Rows& rows) {
   rows.add_details({"slowest_rank", "timing", "batch", "buffer_sets", "implementation", "verdict"});
 }
 
-void add_workload(Document& page, Records const& records, std::span<Record const> all,
-                  std::set<Record const*> const& best, Notes& notes) {
+void add_rows(Document& page, Records const& records, SweptKeys const& swept,
+              std::span<Record const> all, std::set<Record const*> const& best, Notes& notes) {
   std::vector<std::string> common;
-  Rows rows = start_rows(records, common);
+  Rows rows = start_rows(records, swept, common);
   rows.add_or_name(
       common, "ranks", Align::right, [](Record const& r) { return text_of("ranks", r); },
       records.front()->ranks == 1 ? " rank" : " ranks");
@@ -282,6 +300,7 @@ void add_workload(Document& page, Records const& records, std::span<Record const
   add_conditions(rows);
   rows.add("flags", Align::left, TableColumn::kAlways,
            [&](Record const& r) { return flags_of(r, all, notes); });
+  rows.columns.back().wraps = true;
   auto const is_empty = [](std::string const& flags) { return flags.empty(); };
   if (std::ranges::all_of(rows.columns.back().cells, is_empty)) rows.columns.pop_back();
 
@@ -297,11 +316,28 @@ void add_workload(Document& page, Records const& records, std::span<Record const
   if (extras.size() > kMaxBeside) add_extras_tables(page, records, extras);
 }
 
+/// A table of its own for each case of many variants, and one for those of few, in the order of the run.
+void add_workload(Document& page, Records const& records, std::span<Record const> all,
+                  std::set<Record const*> const& best, Notes& notes) {
+  std::map<std::string_view, std::size_t> variants;
+  for (Record const* r : records) ++variants[r->name];
+  std::vector<std::pair<std::string_view, Records>> tables;  // by their case; of several: ""
+  for (Record const* r : records) {
+    bool const is_many = variants[r->name] >= kManyVariants;
+    std::string_view const name = is_many ? std::string_view{r->name} : "";
+    auto found = std::ranges::find(tables, name, [](auto const& known) { return known.first; });
+    if (found == tables.end()) found = tables.insert(found, {name, {}});
+    found->second.push_back(r);
+  }
+  SweptKeys const swept{records};
+  for (auto const& [name, rows] : tables) add_rows(page, rows, swept, all, best, notes);
+}
+
 void add_overlap(Document& page, measure::RunResult const& result) {
   std::vector<Records> const groups = by_workload(result, has_legs);
   for (Records const& records : groups) {
     std::vector<std::string> common;
-    Rows rows = start_rows(records, common);
+    Rows rows = start_rows(records, SweptKeys{records}, common);
     rows.add("variant", TableColumn::kAlways);
     std::size_t const identity = rows.columns.size();
     rows.add("compute_s", TableColumn::kAlways);

@@ -2,6 +2,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "report/scaling.hpp"
 
+#include "report/assessment.hpp"
 #include "report/columns.hpp"
 #include "report/document.hpp"
 #include "report/settings.hpp"
@@ -34,12 +35,6 @@ using Members = std::map<int, std::vector<Record const*>>;
 
 int ranks_of(measure::RunResult const& result) {
   return static_cast<int>(result.info.ranks.size());
-}
-
-/// Moves bytes between ranks, and neither computes nor divides arrays among them.
-bool is_exchange(Record const& r) {
-  return r.transport != "none" && !r.transport.empty() && r.unit == "B/s" && r.roofline.flop == 0 &&
-         r.roofline.bytes == 0;
 }
 
 /// Deviations count in relation to y. An empty `x` part is left out of the line.

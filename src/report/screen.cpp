@@ -112,7 +112,7 @@ void add_headline(Document& page, measure::RunResult const& result) {
   measure::Counts const counts = count_outcomes(result);
   measure::Ending const ending = ending_of(result);
   bool const passed = ending.has_passed();
-  std::string const label = passed ? "RESULT PASS" : "RESULT FAIL";
+  std::string const label = passed ? "PASS" : "FAIL";
   page.add_labelled(label, label.size() + 2,
                     fmt::format("{} of {} passed{}{}", counts.passed,
                                 counted(result.records.size(), "measurement"), passed ? "" : "; ",
@@ -179,7 +179,9 @@ void add_advice(Document& page, std::vector<CaseAssessment const*> const& lines)
   }
 }
 
-std::vector<TableColumn> columns_of(std::vector<CaseAssessment const*> const& lines) {
+/// What all lines have in common goes from a column into `title`.
+std::vector<TableColumn> columns_of(std::vector<CaseAssessment const*> const& lines,
+                                    std::vector<std::string>& title) {
   using Cell = std::function<std::string(Record const&)>;
   auto const column = [&](std::string head, Align align, int keep, Cell const& cell) {
     TableColumn fitted{std::move(head), align, keep, {}, 0};
@@ -195,35 +197,59 @@ std::vector<TableColumn> columns_of(std::vector<CaseAssessment const*> const& li
   TableColumn& names =
       columns.emplace_back(TableColumn{"case", Align::left, TableColumn::kAlways, {}, kShortName});
   for (CaseAssessment const* one : lines) names.cells.push_back(shown(one->head().name));
-  columns.push_back(column("size", Align::left, 5, of_key("size")));
-  columns.push_back(column("type", Align::left, 2, of_key("type")));
+  auto const add_or_name = [&](std::string_view key, int keep) {
+    std::set<std::string> values;
+    for (CaseAssessment const* one : lines) values.insert(text_of(key, one->head()));
+    if (values.size() == 1) {
+      if (!values.begin()->empty()) title.push_back(*values.begin());
+    } else {
+      columns.push_back(column(std::string{key}, Align::left, keep, of_key(key)));
+    }
+  };
+  add_or_name("size", 12);
+  add_or_name("type", 2);
   std::vector<Record const*> heads;
   for (CaseAssessment const* one : lines) heads.push_back(&one->head());
   SweptKeys const swept{heads};
-  columns.push_back(column("swept", Align::left, 6, [&](Record const& r) {
+  columns.push_back(column("swept", Align::left, 13, [&](Record const& r) {
     std::vector<std::string> values;
     for (std::string const& key : swept.keys_of(r)) {
       values.push_back(shown(fmt::format("{}={}", key, swept.value(r, key))));
     }
     return values.empty() ? "-" : fmt::format("{}", fmt::join(values, " "));
   }));
-  TableColumn& transports = columns.emplace_back(TableColumn{"transport", Align::left, 3, {}, 0});
+  TableColumn& transports = columns.emplace_back(TableColumn{"transport", Align::left, 5, {}, 0});
   for (CaseAssessment const* one : lines) {
     bool const is_best = one->best != nullptr && one->transports().size() > 1;
     transports.cells.push_back(is_best ? shown(one->best->transport) : "-");
   }
   columns.push_back(column("variant", Align::left, TableColumn::kAlways, of_key("variant")));
-  columns.push_back(column("median", Align::right, 4, of_key("median_s")));
-  columns.push_back(column("rate", Align::right, TableColumn::kAlways, of_key("rate")));
-  columns.push_back(column("vendor", Align::right, 9,
+  auto const any_of = [&](auto const& is_so) {
+    return std::ranges::any_of(
+        lines, [&](auto const* one) { return one->best != nullptr && is_so(*one->best); });
+  };
+  columns.push_back(
+      column("median", Align::right, any_of(is_exchange) ? 15 : 4, of_key("median_s")));
+  // Of calls the time of one.
+  auto const rate = [](std::string_view key) {
+    return [key](Record const& r) { return text_of(counts_calls(r) ? "median_s" : key, r); };
+  };
+  bool const has_ranks = any_of([](Record const& r) { return r.ranks > 1; });
+  if (has_ranks) {
+    columns.push_back(
+        column("per rank", Align::right, TableColumn::kAlways, rate("rate_per_rank")));
+  }
+  columns.push_back(
+      column("rate", Align::right, has_ranks ? 11 : TableColumn::kAlways, rate("rate")));
+  columns.push_back(column("vendor", Align::right, 14,
                            [](Record const& r) { return is_own(r) ? vendor_share(r) : "-"; }));
-  columns.push_back(column("copy", Align::right, 8, copy_share));
-  columns.push_back(column("peak", Align::right, 7, peak_share));
+  columns.push_back(column("copy", Align::right, 10, copy_share));
+  columns.push_back(column("peak", Align::right, 9, peak_share));
   columns.push_back(column("reached", Align::right, 1, ceiling_share));
   columns.push_back(column("hidden", Align::right, 1, [](Record const& r) {
     return has_legs(r) ? percent(r.leg_summary->hidden) : "-";
   }));
-  TableColumn limits{"limit", Align::left}, answers{"good?", Align::left};
+  TableColumn limits{"limit", Align::left, 16}, answers{"good?", Align::left};
   for (CaseAssessment const* one : lines) {
     limits.cells.emplace_back(core::to_text(one->limit));
     answers.cells.emplace_back(core::to_text(one->answer));
@@ -236,11 +262,14 @@ std::vector<TableColumn> columns_of(std::vector<CaseAssessment const*> const& li
 void add_cases(Document& page, std::vector<CaseAssessment> const& cases) {
   std::vector<CaseAssessment const*> const lines = chosen(cases);
   if (lines.empty()) return;
+  std::vector<std::string> common;
+  std::vector<TableColumn> columns = columns_of(lines, common);
   page.add_gap();
-  page.add_text(fmt::format("The best of each case: good? {}", count_answers(cases, {})));
+  page.add_text(fmt::format("The best of each case{}{}: good? {}", common.empty() ? "" : ", ",
+                            fmt::join(common, ", "), count_answers(cases, {})));
   std::vector<Answer> tones;
   for (CaseAssessment const* one : lines) tones.push_back(one->answer);
-  page.add_table({.columns = columns_of(lines),
+  page.add_table({.columns = std::move(columns),
                   .tone_of =
                       [tones](std::size_t row, std::string const& head) {
                         return head == "good?"  ? tone_of_answer(tones[row])
@@ -279,8 +308,8 @@ Document document_of(measure::RunResult const& result) {
            std::ranges::all_of(one.rows, has_no_rate);
   });
   add_headline(page, result);
-  for (Outcome const outcome : {Outcome::fail, Outcome::wrong_library, Outcome::error,
-                                Outcome::timeout, Outcome::interrupted}) {
+  for (Outcome const outcome :
+       {Outcome::fail, Outcome::wrong_library, Outcome::error, Outcome::timeout}) {
     add_outcome(page, result, outcome);
   }
   Reasons doubts;
@@ -288,7 +317,7 @@ Document document_of(measure::RunResult const& result) {
     if (!r.suspect.empty()) doubts.add(name_of(r), shown(r.suspect.front()));
   }
   add_reasons(page, "SUSPECT", Tone::warn, doubts);
-  for (Outcome const outcome : {Outcome::unsupported, Outcome::skip}) {
+  for (Outcome const outcome : {Outcome::interrupted, Outcome::unsupported, Outcome::skip}) {
     Reasons reasons;
     for (Record const& r : result.records) {
       if (r.outcome == outcome) reasons.add(name_of(r), shown(why(r)));
@@ -326,10 +355,21 @@ std::string render_markdown(measure::RunResult const& result) {
   return write_markdown(document_of(result));
 }
 
-std::string render_end(measure::RunResult const& result, std::string const& file) {
-  return fmt::format(
-      "`quadrille report --details` shows every column, `quadrille explain` what one is\n{}\n",
-      core::printable(result_line(result, file)));
+std::string shown_result(measure::RunResult const& result, std::string const& file,
+                         Terminal const& terminal) {
+  std::string const line = core::printable(result_line(result, file));
+  if (!terminal.is_read) return line + '\n';
+  constexpr std::string_view kIndent = "  ";
+  std::vector<std::string> const lines =
+      wrap(line, terminal.width - kIndent.size(), LongWords::keep);
+  return fmt::format("{}\n", fmt::join(lines, fmt::format("\n{}", kIndent)));
+}
+
+std::string render_end(measure::RunResult const& result, std::string const& file,
+                       Terminal const& terminal) {
+  Document page;
+  page.add_text("`quadrille report --details` shows every column, `quadrille explain` what one is");
+  return write_text(page, terminal) + shown_result(result, file, terminal);
 }
 
 }  // namespace quadrille::report

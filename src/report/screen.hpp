@@ -22,7 +22,11 @@ std::string render_screen(measure::RunResult const& result, Terminal const& term
 std::string render_details(measure::RunResult const& result, Terminal const& terminal);
 std::string render_markdown(measure::RunResult const& result);
 
-/// Where there is more, and last the line for programs, result_line().
-std::string render_end(measure::RunResult const& result, std::string const& file);
+/// Where there is more, and last the result, shown_result().
+std::string render_end(measure::RunResult const& result, std::string const& file,
+                       Terminal const& terminal);
+/// result_line(), which is one line for programs, and of several for a person whose terminal is narrower.
+std::string shown_result(measure::RunResult const& result, std::string const& file,
+                         Terminal const& terminal);
 
 }  // namespace quadrille::report

@@ -116,6 +116,7 @@ Table links_table(measure::RunResult const& result) {
                      {"highest latency", 0, Align::left},
                      {"rate"},
                      {"lowest rate", 0, Align::left}});
+  table.columns[kIdentity.size() + 1].keep = 1;  // their number
   for (Record const& r : result.records) {
     std::map<std::string, std::vector<measure::PairTimes const*>> by_link;
     for (measure::PairTimes const& pair : r.pairs) by_link[pair.link].push_back(&pair);
@@ -146,12 +147,15 @@ Table links_table(measure::RunResult const& result) {
 /// A line for each operation and size, a column for each transport.
 Table transport_times_table(std::vector<comm::TransportTime> const& times) {
   Table table{.title = "times of exchanges, by which transport = \"auto\" chooses"};
-  table.add_columns({{"operation", 14, Align::left}, {"bytes", 8}});
+  table.add_columns({{"operation", 0, Align::left}, {"bytes"}});
   std::vector<std::string_view> names;
   for (comm::TransportTime const& time : times) {
     if (std::ranges::find(names, time.transport) == names.end()) names.push_back(time.transport);
   }
-  for (std::string_view const name : names) table.add_column({name, 7});
+  for (std::string_view const name : names) {
+    table.add_column({name});
+    table.columns.back().keep = 1;
+  }
   table.add_column({"auto takes", 0, Align::left});
   for (auto first = times.begin(); first != times.end();) {
     Row row{first->operation, core::format_bytes(static_cast<double>(first->bytes))};
@@ -176,15 +180,15 @@ std::string memory_text(std::int64_t bytes) {
 
 Table ranks_table(std::vector<comm::Placement> const& ranks) {
   Table table;
-  table.add_columns({{"rank", 4, Align::right},
-                     {"node", 16, Align::left},
-                     {"local", 5, Align::right},
-                     {"device", 24, Align::left},
-                     {"pci", 12, Align::left},
-                     {"numa", 4, Align::right},
-                     {"threads", 7, Align::right},
-                     {"memory", 9, Align::right},
-                     {"cpus", 0, Align::left}});
+  table.columns = {{"rank"},
+                   {"node", Align::left},
+                   {"local", Align::right, 1},
+                   {"device", Align::left},
+                   {"pci", Align::left, 3},
+                   {"numa", Align::right, 2},
+                   {"threads", Align::right, 5},
+                   {"memory", Align::right, 4},
+                   {"cpus", Align::left, 6}};
   for (comm::Placement const& r : ranks) {
     table.add_row({fmt::format("{}", r.rank), r.node, fmt::format("{}", r.local_rank), r.device,
                    r.pci.empty() ? "-" : r.pci, r.numa < 0 ? "-" : fmt::format("{}", r.numa),
@@ -237,11 +241,11 @@ Table nodes_table(std::vector<comm::Placement> const& ranks) {
     node.threads.insert(r.threads);
   }
   Table table;
-  table.add_columns({{"node", 16, Align::left},
-                     {"ranks", 9, Align::left},
-                     {"threads", 7, Align::right},
-                     {"memory", 9, Align::right},
-                     {"devices of ranks", 0, Align::left}});
+  table.columns = {{"node", Align::left},
+                   {"ranks", Align::left},
+                   {"threads", Align::right, 2},
+                   {"memory", Align::right, 1},
+                   {"devices of ranks", Align::left}};
   for (Node const& node : nodes) {
     table.add_row({node.name, list_ranges(node.ranks),
                    list_ranges({node.threads.begin(), node.threads.end()}),
@@ -263,11 +267,10 @@ std::string counts_of(std::vector<comm::Placement> const& ranks) {
                      counted(devices.size(), "device"));
 }
 
-/// ... and a line for each of few ranks, else for each node.
-std::string render_placement(std::vector<comm::Placement> const& ranks) {
+/// A line for each of few ranks, else for each node.
+Table placement_table(std::vector<comm::Placement> const& ranks) {
   constexpr std::size_t kFewRanks = 16;
-  return counts_of(ranks) + '\n' +
-         write_text(ranks.size() > kFewRanks ? nodes_table(ranks) : ranks_table(ranks), kUnlimited);
+  return ranks.size() > kFewRanks ? nodes_table(ranks) : ranks_table(ranks);
 }
 
 }  // namespace
@@ -308,19 +311,25 @@ std::vector<Table> tables_of_details(measure::RunResult const& result) {
   return tables;
 }
 
-std::string render_run_header(measure::RunInfo const& info) {
-  std::string text = version_line(info) + '\n';
-  if (!info.run_id.empty()) {
-    text += fmt::format("  {:<12} {}, started {}\n", "run", info.run_id, info.started);
-  }
+std::string render_run_header(measure::RunInfo const& info, Terminal const& terminal) {
+  constexpr std::size_t kIndent = 15;
+  Document page;
+  page.add_text(version_line(info));
+  auto const add = [&](std::string const& name, std::string const& value) {
+    page.add_labelled("  " + name, kIndent, value, Tone::plain);
+  };
+  if (!info.run_id.empty()) add("run", fmt::format("{}, started {}", info.run_id, info.started));
   for (auto const& [name, value] : info.build) {
-    if (name != "version" && name != "commit") text += fmt::format("  {:<12} {}\n", name, value);
+    if (name != "version" && name != "commit") add(name, value);
   }
-  return text + render_placement(info.ranks);
+  page.add_text(counts_of(info.ranks));
+  page.add_table(placement_table(info.ranks));
+  return write_text(page, terminal);
 }
 
-std::string render_transport_times(std::vector<comm::TransportTime> const& times) {
-  return write_text(transport_times_table(times), kUnlimited);
+std::string render_transport_times(std::vector<comm::TransportTime> const& times,
+                                   Terminal const& terminal) {
+  return write_text(transport_times_table(times), terminal);
 }
 
 std::string result_line(measure::RunResult const& result, std::string const& file) {

@@ -3,6 +3,7 @@
 #pragma once
 
 #include "measure/record.hpp"
+#include "report/terminal.hpp"
 
 #include <span>
 #include <string>
@@ -10,10 +11,11 @@
 namespace quadrille::report {
 
 /// What ran where and when: run, version, commit, libraries, ranks x nodes x devices, a line per rank.
-std::string render_run_header(measure::RunInfo const& info);
+std::string render_run_header(measure::RunInfo const& info, Terminal const& terminal);
 
 /// By which transport = "auto" chooses, and what it takes.
-std::string render_transport_times(std::vector<comm::TransportTime> const& times);
+std::string render_transport_times(std::vector<comm::TransportTime> const& times,
+                                   Terminal const& terminal);
 
 /// A header and one line per measurement of all results, RFC 4180; a missing number is an empty
 /// field. "settings.KEY" is a key of the cases that one sets to other than its default, "NAME (UNIT)"

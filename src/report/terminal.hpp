@@ -4,6 +4,7 @@
 
 #include <cstddef>
 #include <functional>
+#include <limits>
 
 namespace quadrille::report {
 
@@ -11,7 +12,12 @@ namespace quadrille::report {
 struct Terminal {
   std::size_t width = 80;
   bool has_colours = false;
+  bool is_read = false;   ///< by a person: programs get no terminal
+  bool rewrites = false;  ///< a line can be written over
 };
+
+/// Of lines that are as long as they like.
+inline constexpr Terminal kUnlimited{.width = std::numeric_limits<std::size_t>::max()};
 
 /// The value of a variable of the environment; nullptr where it is not set.
 using Environment = std::function<char const*(char const* name)>;
@@ -24,5 +30,8 @@ Terminal choose_terminal(std::size_t columns, Environment const& environment);
 /// That of standard output. Open MPI gives each rank a pseudo-terminal: it has the width of
 /// mpirun's own, or 0 columns where that has none.
 Terminal terminal_of_output();
+
+/// That of standard error, as wide as it is now; kUnlimited where it is none.
+Terminal terminal_of_errors();
 
 }  // namespace quadrille::report

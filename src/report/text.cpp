@@ -7,6 +7,7 @@
 #include <algorithm>
 #include <charconv>
 #include <functional>
+#include <set>
 #include <utility>
 
 namespace quadrille::report {
@@ -35,6 +36,34 @@ std::string clip(std::string_view text, std::size_t width) {
   if (width_of(text) <= width) return std::string{text};
   std::size_t const kept = width - 3;
   return fmt::format("{}...{}", first(text, kept - kept / 2), last(text, kept / 2));
+}
+
+std::vector<std::string> clip_apart(std::vector<std::string> const& texts, std::size_t width) {
+  std::size_t const distinct = std::set(texts.begin(), texts.end()).size();
+  std::size_t const kept = width - 3;
+  std::vector<std::string> clipped(texts.size());
+  // Halves first, then more and more of the end, or of the beginning.
+  for (std::size_t shift = 0; shift <= kept - kept / 2; ++shift) {
+    for (std::size_t const tail : {kept / 2 + shift, kept / 2 - std::min(shift, kept / 2)}) {
+      std::ranges::transform(texts, clipped.begin(), [&](std::string const& text) {
+        if (width_of(text) <= width) return text;
+        return fmt::format("{}...{}", first(text, kept - tail), last(text, tail));
+      });
+      if (std::set(clipped.begin(), clipped.end()).size() == distinct) return clipped;
+    }
+  }
+  // They differ in their middles: numbers tell them apart.
+  std::set<std::string> longer;
+  for (std::string const& text : texts) {
+    if (width_of(text) > width) longer.insert(text);
+  }
+  std::ranges::transform(texts, clipped.begin(), [&](std::string const& text) {
+    auto const found = longer.find(text);
+    if (found == longer.end()) return text;
+    std::string const number = fmt::format("~{}", std::distance(longer.begin(), found) + 1);
+    return fmt::format("{}{}", first(text, width - number.size()), number);
+  });
+  return clipped;
 }
 
 std::string clip_end(std::string_view text, std::size_t width) {

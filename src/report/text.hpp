@@ -19,6 +19,9 @@ std::string_view last(std::string_view text, std::size_t width);
 /// At most so wide: without its middle, or its end, where it is longer. A width of 3 at least.
 std::string clip(std::string_view text, std::size_t width);
 std::string clip_end(std::string_view text, std::size_t width);
+/// Each at most so wide, without what those that are longer have in common; what differed still differs.
+/// A width of 10 at least.
+std::vector<std::string> clip_apart(std::vector<std::string> const& texts, std::size_t width);
 
 enum class LongWords { cut, keep };
 

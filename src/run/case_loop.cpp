@@ -104,8 +104,9 @@ class PartialTable {
           finished->records, [&](measure::Record const& known) { return known.id == record.id; });
       if (!is_there) result.records.push_back(record);
     }
-    std::string const table = report::render_screen(result, report::terminal_of_output()) + "\n" +
-                              report::render_end(result, journal_);
+    report::Terminal const terminal = report::terminal_of_output();
+    std::string const table = report::render_screen(result, terminal) + "\n" +
+                              report::render_end(result, journal_, terminal);
     // Nobody is left to tell whether it was shown.
     std::ignore = core::show_output(table);
     if (!junit_.empty()) std::ignore = io::replace_whole_file(junit_, report::render_junit(result));
@@ -146,7 +147,8 @@ class CaseLoop {
       partial_->set_running(std::move(records));
     };
     options_.on_progress = [this](measure::Progress const& step) { progress_.update(step); };
-    out_.print(report::render_run_header(result().info) + "\n");
+    out_.show(report::render_run_header(result().info, report::terminal_of_output()) + "\n");
+    out_.log(report::render_run_header(result().info, report::kUnlimited) + "\n");
     if (is_over_) out_.print("this run is finished: nothing is left to measure\n\n");
   }
 
@@ -169,8 +171,9 @@ class CaseLoop {
     out_.log(report::render_details(result(), {.width = 120}) + "\n" +
              report::result_line(judged(), file) + "\n");
     world_.on_abort(start_.directory.string(), {});
-    out_.show(report::render_screen(judged(), report::terminal_of_output()) + "\n" +
-              report::render_end(judged(), file));
+    report::Terminal const terminal = report::terminal_of_output();
+    out_.show(report::render_screen(judged(), terminal) + "\n" +
+              report::render_end(judged(), file, terminal));
     world_.on_abort("", {});
     // Rank 0 alone knows what ran before.
     auto const code = static_cast<std::int64_t>(measure::ending_of(judged()).code);

@@ -2,6 +2,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
+#include "report/terminal.hpp"
+
 #include <chrono>
 #include <cstddef>
 #include <cstdint>
@@ -33,17 +35,18 @@ class TimeLeft {
   double total_ = 0;
 };
 
-/// What a person sees while it runs, on stderr: one moving line on a terminal. Elsewhere, as with
-/// most launchers, a line for each case, and one every ten seconds within a case.
+/// What a person sees while it runs, on stderr, in lines no wider than its terminal: one that is written
+/// over and over where that can be. Elsewhere, as with most launchers, one for each case, and one every
+/// ten seconds within a case.
 class ProgressLine {
  public:
   using Clock = std::chrono::steady_clock;
 
   /// `duration_s`: of all rounds; 0 where there is one.
   ProgressLine(std::vector<double> estimates, double duration_s);
-  /// The same on a terminal or not, by another clock.
-  ProgressLine(std::vector<double> estimates, double duration_s, bool is_terminal,
-               std::function<Clock::time_point()> now);
+  /// The same on what `terminal` says of each line, by another clock.
+  ProgressLine(std::vector<double> estimates, double duration_s,
+               std::function<report::Terminal()> terminal, std::function<Clock::time_point()> now);
 
   void begin(std::int64_t round, std::size_t index, std::string const& name);
   void update(measure::Progress const& progress);
@@ -52,13 +55,16 @@ class ProgressLine {
  private:
   double spent() const;
   double left(double fraction) const;
+  /// `compose` makes it of a case's name, which is shortened where it has to be.
+  void say(report::Terminal const& terminal, std::string const& name,
+           std::function<std::string(std::string const&)> const& compose) const;
 
   std::size_t cases_;
   TimeLeft time_left_;
   double duration_s_;
   std::int64_t round_ = 1;
   std::size_t index_ = 0;
-  bool is_terminal_;
+  std::function<report::Terminal()> terminal_;
   std::function<Clock::time_point()> now_;
   Clock::time_point start_ = now_();
   Clock::time_point said_ = start_;

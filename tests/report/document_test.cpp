@@ -54,6 +54,21 @@ TEST(Document, CutsATableThatRepeatsItsFirstColumns) {
   EXPECT_EQ(write_text(document, {.width = 80}), "case  first  second\n   a      1       2\n");
 }
 
+TEST(Document, GivesAColumnOfWordsSeveralLinesBeforeOthersGo) {
+  Table table;
+  table.columns = {{"name", Align::left, TableColumn::kAlways, {"a_name_of_one", "a_name_of_two"}},
+                   {"rate", Align::right, 1, {"12 GB/s", "9 GB/s"}},
+                   {"flags", Align::left, TableColumn::kAlways, {"SUSPECT[1][2] best[3]", ""}}};
+  table.columns.back().wraps = true;
+
+  EXPECT_EQ(write_text(table, {.width = 37}),
+            "name              rate  flags\na_name_of_one  12 GB/s  SUSPECT[1][2]\n"
+            "                        best[3]\na_name_of_two   9 GB/s\n");
+  EXPECT_EQ(write_text(table, {.width = 30}),
+            "name           flags\na_name_of_one  SUSPECT[1][2]\n               best[3]\n"
+            "a_name_of_two\n");
+}
+
 TEST(Document, SaysOnceThatTablesAreTooWide) {
   Table table{.title = "wide", .max_excess = 2};
   for (std::string_view const head : {"first", "second"}) table.add_column({head});

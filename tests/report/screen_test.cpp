@@ -91,10 +91,155 @@ TEST(Screen, LooksLikeThis) {
 }
 
 TEST(Screen, FitsItsTerminal) {
-  for (std::size_t const width : {72U, 80U, 100U, 120U, 200U}) {
+  for (std::size_t const width : {40U, 60U, 72U, 80U, 100U, 120U, 200U}) {
     std::string const text = render_screen(mixed_result(), {.width = width});
-    EXPECT_LE(widest_line(text), width) << text;
+    EXPECT_LE(widest_line(text), std::max<std::size_t>(width, 60)) << text;
+    std::string const header = render_run_header(mixed_result().info, {.width = width});
+    EXPECT_LE(widest_line(header), width) << header;
   }
+}
+
+/// The first line that begins so.
+std::string line_of(std::string const& text, std::string_view begin) {
+  std::size_t const at = ("\n" + text).find(fmt::format("\n{}", begin));
+  return at == text.npos ? "" : text.substr(at, text.find('\n', at) - at);
+}
+bool has(std::string const& text, std::string_view part) { return text.find(part) != text.npos; }
+
+TEST(Screen, KeepsWhatAnswersInEightyColumns) {
+  RunResult result = mixed_result();
+  for (Record& r : result.records) {
+    if (r.name == "noisy") r.size = {4096};
+    if (r.name == "sweep.2") r.name = "a_sweep_of_some_length.2";
+  }
+  std::string const text = render_screen(result, {.width = 80});
+  std::string const heads = line_of(text, "case ");
+  for (char const* const head : {"variant", "per rank", "vendor", "limit", "good?"}) {
+    EXPECT_TRUE(has(heads, head)) << head << '\n' << text;
+  }
+  EXPECT_FALSE(has(text, "SUSPEC.")) << text;
+}
+
+TEST(Screen, SaysInTheHeadingWhatAllCasesHaveInCommon) {
+  RunResult result;
+  add(result, {timed("one", "tiles", 1e-3), timed("one", "vendor", 1e-3)});
+  add(result, {timed("two", "tiles", 1e-3), timed("two", "vendor", 1e-3)});
+  std::string const text = render_screen(result, {.width = 200});
+  EXPECT_TRUE(has(text, "The best of each case, 1Ki, f64: good?")) << text;
+  EXPECT_FALSE(has(line_of(text, "case "), "size")) << text;
+  result.records.back().type = result.records[2].type = "f32";
+  std::string const mixed = render_screen(result, {.width = 200});
+  EXPECT_TRUE(has(mixed, "The best of each case, 1Ki: good?")) << mixed;
+  EXPECT_TRUE(has(line_of(mixed, "case "), "type")) << mixed;
+}
+
+TEST(Screen, GivesACaseOfManyVariantsATableOfItsOwn) {
+  RunResult result;
+  for (int n = 1; n <= 5; ++n) {
+    result.records.push_back(timed("many", fmt::format("the_same_long_begin_{}_and_end", n), n));
+    if (n < 5) result.records.push_back(timed("few", fmt::format("row{}", n), n));
+  }
+  std::string const text = render_screen(result, {.width = 80});
+  EXPECT_TRUE(has(text, "\ngemm: many, 1Ki, f64, 1 rank\nvariant ")) << text;
+  EXPECT_TRUE(has(text, "\ngemm: few, 1Ki, f64, 1 rank\nvariant ")) << text;
+
+  std::string const narrow = render_screen(result, {.width = 40});
+  std::string const table = narrow.substr(narrow.find("\ngemm: many"));
+  for (int n = 1; n <= 5; ++n) {
+    EXPECT_TRUE(has(table, fmt::format("{}_and_end", n))) << table;
+  }
+}
+
+TEST(Screen, ShowsMessagesInBytesWithTheirElementsAndTheRateOfARank) {
+  RunResult result;
+  Record& r = result.records.emplace_back(timed("sum", "transport", 1e-3));
+  r.workload = "allreduce";
+  r.transport = "mpi";
+  r.type = "f32";
+  r.size = {65536};
+  r.config = "[[case]]\nname = \"sum\"\nworkload = \"allreduce\"\nsize = 65536\n";
+  r.ranks = 4;
+  r.amount = 4e6;
+  r.unit = "B/s";
+  r.peak = 0;
+  r.roofline = {};
+  r.seconds.assign(24, 1e-3);
+  finish(r);
+  test::read_cases_again(result);
+
+  std::string const text = render_screen(result, {.width = 80});
+
+  EXPECT_TRUE(has(text, "The best of each case, 256KiB (64Ki), f32: good?")) << text;
+  EXPECT_TRUE(has(text, "\nallreduce: sum, 256KiB (64Ki), f32, mpi, 4 ranks\n")) << text;
+  std::string const heads = line_of(text, "case "), row = line_of(text, "sum ");
+  EXPECT_LT(heads.find("median"), heads.find("per rank")) << text;
+  EXPECT_LT(heads.find("per rank"), heads.find("rate")) << text;
+  EXPECT_TRUE(has(row, "1.00 ms  1.00 GB/s  4.00 GB/s")) << text;
+  result.records.front().workload = "vector";
+  result.records.front().config = "[[case]]\nworkload = \"vector\"\nsize = 65536\n";
+  test::read_cases_again(result);
+  EXPECT_TRUE(has(render_screen(result, {.width = 80}), "vector: sum, 64Ki, f32"));
+}
+
+TEST(Screen, ShowsTheTimeOfACall) {
+  RunResult result;
+  Record& r = result.records.emplace_back(timed("api", "launch", 2.5e-6));
+  r.workload = "api";
+  r.amount = 1;
+  r.unit = "call/s";
+  finish(r);
+
+  std::string const text = render_screen(result, {.width = 80});
+
+  EXPECT_FALSE(has(text, "call/s")) << text;
+  std::string const row = line_of(text.substr(text.find("\napi: ") + 1), "launch ");
+  EXPECT_TRUE(has(row, "2.50 us")) << text;
+  EXPECT_TRUE(has(line_of(text, "api  "), "2.50 us")) << text;
+  EXPECT_TRUE(has(render_details(result, {.width = 80}), "400 kcall/s"));
+}
+
+TEST(Screen, WritesNoPercentWithAnExponent) {
+  RunResult result;
+  Record& r = result.records.emplace_back(timed("wild", "tiles", 1e-3));
+  r.seconds = {1e-3, 1e-3, 1e-3, 2e-3, 9e-3, 9e-3};
+  r.suspect_percent = 0;
+  finish(r);
+  std::string const text = render_screen(result, {.width = 200});
+  EXPECT_TRUE(has(text, "+-267 %")) << text;
+}
+
+TEST(Screen, CountsWhatARunEndedBefore) {
+  RunResult result;
+  result.info.status = "interrupted";
+  result.records.push_back(timed("first", "tiles", 1e-3));
+  for (int i = 0; i < 3; ++i) {
+    Record& r = result.records.emplace_back();
+    r.name = fmt::format("case{}", i);
+    r.workload = "gemm";
+    r.variant = "tiles";
+    r.outcome = Outcome::interrupted;
+    r.reason = "the run ended before it";
+  }
+  std::string const text = render_screen(result, {.width = 120});
+  EXPECT_TRUE(text.starts_with("FAIL  1 of 4 measurements passed; 3 interrupted")) << text;
+  EXPECT_TRUE(has(text, "\n   3 INTERRUPTED  the run ended before it\n")) << text;
+  EXPECT_TRUE(has(text, "  - INTERRUPTED the run ended before it: case0 tiles, case1 tiles"))
+      << text;
+  EXPECT_EQ(line_of(text, "case0 "), "") << "it has no numbers";
+  EXPECT_FALSE(has(text, "RESULT")) << "the last line alone is called so";
+}
+
+TEST(Screen, BreaksItsLastLineForAPersonAlone) {
+  RunResult const result = mixed_result();
+  std::string const file = "results/20260102-030405-abcd/result.h5";
+  EXPECT_EQ(shown_result(result, file, {.width = 40}), result_line(result, file) + "\n");
+  std::string const broken = shown_result(result, file, {.width = 60, .is_read = true});
+  EXPECT_LE(widest_line(broken), 60U) << broken;
+  std::string joined = broken;
+  for (std::size_t at = 0; (at = joined.find("\n  ", at)) != joined.npos;) {
+    joined.replace(at, 3, " ");
+  }
+  EXPECT_EQ(joined, result_line(result, file) + "\n");
 }
 
 TEST(Screen, HasColoursWhereTheyAreWantedAndNoneOfAFile) {
@@ -168,7 +313,7 @@ TEST(Screen, TellsAVendorsLibraryFromOurPipelineWithItsProduct) {
 
 TEST(Screen, SaysWhereNothingRan) {
   std::string const text = render_screen(RunResult{}, {.width = 80});
-  EXPECT_TRUE(text.starts_with("RESULT FAIL  0 of 0 measurements passed")) << text;
+  EXPECT_TRUE(text.starts_with("FAIL  0 of 0 measurements passed")) << text;
 }
 
 TEST(SweptKeys, AreThoseThatDifferWithinASweep) {

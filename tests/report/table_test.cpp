@@ -182,7 +182,7 @@ TEST(Table, NamesTheSlowestPairsOfManyRanksWithoutAMatrix) {
 }
 
 TEST(RunHeader, NamesTheBuildAndTheRanks) {
-  std::string const text = render_run_header(sample_result().info);
+  std::string const text = render_run_header(sample_result().info, kUnlimited);
   for (char const* const fact :
        {"0.1.0", "1a72114", "20260102-030405-abcd", "2026-01-02T03:04:05Z", "GNU 12.2", "-O3",
         "Open MPI", "1.10.8", "4.7", "OpenBLAS", "n2", "H200", "0000:17:00.0", "1.00 TiB", "4-7"}) {
@@ -206,18 +206,17 @@ TEST(Table, NamesNodesInPlaceOfManyRanks) {
     info.ranks.push_back(place);
   }
 
-  std::string const text = render_run_header(info);
+  std::string const text = render_run_header(info, kUnlimited);
 
   EXPECT_NE(text.find("4096 ranks, 512 nodes, 4096 devices\n"
-                      "node              ranks      threads     memory  devices of ranks\n"
-                      "n0                0-7              4   1.00 GiB  6 x H100, 2 x H200\n"
-                      "n1                8-15             4   9.00 GiB  6 x H100, 2 x H200\n"),
+                      "node  ranks      threads    memory  devices of ranks\n"
+                      "n0    0-7              4  1.00 GiB  6 x H100, 2 x H200\n"
+                      "n1    8-15             4  9.00 GiB  6 x H100, 2 x H200\n"),
             std::string::npos)
       << text.substr(0, 1000);
-  EXPECT_TRUE(
-      text.ends_with("n511              4088-4095        4   3.99 TiB  6 x H100, 2 x H200\n"));
+  EXPECT_TRUE(text.ends_with("n511  4088-4095        4  3.99 TiB  6 x H100, 2 x H200\n"));
   info.ranks.resize(16);
-  EXPECT_NE(render_run_header(info).find("  15  n1 "), std::string::npos)
+  EXPECT_NE(render_run_header(info, kUnlimited).find("  15  n1 "), std::string::npos)
       << "few ranks have a line each";
 }
 

@@ -8,6 +8,7 @@
 
 #include <map>
 #include <string>
+#include <vector>
 
 namespace quadrille::report {
 namespace {
@@ -17,6 +18,16 @@ TEST(Text, IsMeasuredInCharacters) {
   EXPECT_EQ(clip("abcdefghij", 7), "ab...ij");
   EXPECT_EQ(clip("abcdefg", 7), "abcdefg");
   EXPECT_EQ(clip_end("µµµµµ", 4), "µ...");
+}
+
+TEST(Text, IsShortenedSoThatWhatDiffersStillDiffers) {
+  using Texts = std::vector<std::string>;
+  EXPECT_EQ(clip_apart({"short", "a_tile_of_one", "a_tile_of_two", "a_tile_of_one"}, 11),
+            (Texts{"short", "a_ti..._one", "a_ti..._two", "a_ti..._one"}));
+  EXPECT_EQ(clip_apart({"a_tile_of_one_more", "a_tile_of_two_more"}, 11),
+            (Texts{"a_...e_more", "a_...o_more"}));
+  EXPECT_EQ(clip_apart({"samesame_two_samesame", "samesame_one_samesame", "same"}, 10),
+            (Texts{"samesame~2", "samesame~1", "same"}));
 }
 
 TEST(Text, IsBrokenAtBlanksButNotBeforePercent) {
@@ -52,7 +63,13 @@ TEST(Terminal, HasTheWidthOfColumnsThenOfTheTerminalElse80) {
   EXPECT_EQ(chosen(132, {{"COLUMNS", "100"}}).width, 100U);
   EXPECT_EQ(chosen(132, {{"COLUMNS", "wide"}}).width, 132U);
   EXPECT_EQ(chosen(0, {{"COLUMNS", "120"}}).width, 120U);
-  EXPECT_EQ(chosen(20, {}).width, 72U) << "tables cannot be read below";
+  EXPECT_EQ(chosen(60, {}).width, 60U);
+  EXPECT_EQ(chosen(20, {}).width, 40U) << "texts cannot be read below";
+}
+
+TEST(Terminal, IsReadByAPersonWhereItIsOne) {
+  EXPECT_TRUE(chosen(80, {{"TERM", "dumb"}}).is_read);
+  EXPECT_FALSE(chosen(0, {{"COLUMNS", "80"}}).is_read);
 }
 
 TEST(Terminal, HasColoursWhereTheyAreSeenOrAskedFor) {

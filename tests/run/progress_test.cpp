@@ -6,6 +6,7 @@
 
 #include <gtest/gtest.h>
 
+#include <algorithm>
 #include <chrono>
 #include <string>
 
@@ -39,9 +40,11 @@ TEST(TimeLeft, CountsNoCaseThatAnEarlierRunFinished) {
 /// What is said of four cases of 25 s each, by a clock that the test moves.
 class ProgressLineTest : public testing::Test {
  protected:
-  ProgressLine line(bool is_terminal, double duration_s = 0) {
-    return {{25, 25, 25, 25}, duration_s, is_terminal, [this] { return now_; }};
+  ProgressLine line(report::Terminal terminal, double duration_s = 0) {
+    terminal_ = terminal;
+    return {{25, 25, 25, 25}, duration_s, [this] { return terminal_; }, [this] { return now_; }};
   }
+  void resize(std::size_t width) { terminal_.width = width; }
   void pass(std::chrono::seconds time) { now_ += time; }
   template <class Action>
   static std::string said(Action&& action) {
@@ -58,10 +61,12 @@ class ProgressLineTest : public testing::Test {
 
  private:
   ProgressLine::Clock::time_point now_{};
+  report::Terminal terminal_{};
 };
+constexpr report::Terminal kMoving{.width = 80, .rewrites = true}, kDumb{.width = 40};
 
 TEST_F(ProgressLineTest, NamesACaseWhereThereIsNoTerminal) {
-  ProgressLine progress = line(false);
+  ProgressLine progress = line(report::kUnlimited);
   EXPECT_EQ(begun(progress, 1, 1), "[2/4] gemm, about 75 s left\n");
   EXPECT_EQ(updated(progress, 0.4), "") << "within ten seconds";
   pass(std::chrono::seconds{10});
@@ -71,7 +76,7 @@ TEST_F(ProgressLineTest, NamesACaseWhereThereIsNoTerminal) {
 }
 
 TEST_F(ProgressLineTest, NamesARoundFromTheSecondOn) {
-  ProgressLine progress = line(false, 100);
+  ProgressLine progress = line(report::kUnlimited, 100);
   EXPECT_EQ(begun(progress, 2, 0), "") << "rounds may be short";
   pass(std::chrono::seconds{10});
   EXPECT_EQ(begun(progress, 2, 0), "[1/4] gemm, round 2, about 90 s left\n");
@@ -80,12 +85,38 @@ TEST_F(ProgressLineTest, NamesARoundFromTheSecondOn) {
 }
 
 TEST_F(ProgressLineTest, MovesABarOnATerminal) {
-  ProgressLine progress = line(true);
+  ProgressLine progress = line(kMoving);
   EXPECT_EQ(begun(progress, 1, 2), "");
   pass(std::chrono::seconds{50});
   EXPECT_EQ(updated(progress, 0.5),
             "\r\033[K[############........] 3/4 gemm: time, about 30 s left");
   EXPECT_EQ(said([&] { progress.end(); }), "\r\033[K");
+}
+
+TEST_F(ProgressLineTest, IsNoWiderThanTheTerminalIsNow) {
+  std::string const name = "a_case_of_a_long_name_of_which_there_are_several.12";
+  ProgressLine progress = line(kMoving);
+  for (std::size_t const width : {200U, 80U, 60U, 40U, 20U, 4U, 0U}) {
+    resize(width);
+    std::string const text = said([&] { progress.update({name, "warm up", 0.5}); }).substr(4);
+    EXPECT_LT(text.size(), std::max<std::size_t>(width, 4)) << text;
+    EXPECT_TRUE(width < 40 || (text.ends_with(" left") && text.find(".12") != text.npos)) << text;
+    EXPECT_EQ(width == 200, text.find(name) != text.npos) << text;
+  }
+}
+
+TEST_F(ProgressLineTest, ObeysATerminalThatKnowsNoEscapes) {
+  std::string const name = "a_case_of_a_long_name_of_which_there_are_several.12";
+  ProgressLine progress = line(kDumb);
+  pass(std::chrono::seconds{10});
+  for (std::string const& text : {said([&] { progress.begin(1, 0, name); }), [&] {
+                                    pass(std::chrono::seconds{10});
+                                    return said([&] { progress.update({name, "time", 0.5}); });
+                                  }()}) {
+    EXPECT_EQ(text.find('\033'), text.npos) << text;
+    EXPECT_TRUE(text.ends_with(" left\n") && text.size() <= 40) << text;
+  }
+  EXPECT_EQ(said([&] { progress.end(); }), "");
 }
 
 }  // namespace
