@@ -187,6 +187,7 @@ void add_run(CLI::App& app, Action& action) {
       ->needs(as);
   command->add_flag("--json", arguments->json, "The plan of --dry-run or --as as JSON");
   command->add_flag("--print-config", arguments->print_config, "Print the resolved configuration");
+  command->add_flag("--quiet", arguments->quiet, "Show the line RESULT and errors alone");
   CLI::Option* const force = command->add_flag(
       "--force", arguments->force,
       "Overwrite the run of this --run-id, unless it still runs, and an earlier trace");

@@ -331,6 +331,21 @@ std::vector<Record> measure_case(comm::World& world, core::Case const& spec,
   return measure_case(world, spec, entry, selected, options);
 }
 
+std::vector<Record> unmeasured_records(comm::World const& world, core::Case const& spec,
+                                       std::vector<Selected> const& selected) {
+  std::vector<Record> records;
+  for (Selected const& choice : selected) {
+    Record& record = records.emplace_back(record_of_case(world, spec, choice.info->name));
+    record.transport = spec.transport;
+    record.role = core::to_text(choice.info->role);
+    record.outcome = choice.unsupported.empty() ? Outcome::interrupted
+                     : choice.is_left_out       ? Outcome::skip
+                                                : Outcome::unsupported;
+    record.reason = choice.unsupported.empty() ? "the run ended before it" : choice.unsupported;
+  }
+  return records;
+}
+
 Record unsupported_record(comm::World const& world, core::Case const& spec, std::string reason) {
   Record record = record_of_case(world, spec, spec.variants.front());
   record.transport = spec.transport;

@@ -51,6 +51,10 @@ std::vector<Record> measure_case(comm::World& world, core::Case const& spec,
 std::vector<Record> measure_case(comm::World& world, core::Case const& spec,
                                  WorkloadEntry const& entry, CaseOptions const& options);
 
+/// Those of a case that a run ended before: INTERRUPTED, but for what cannot run or was left out.
+std::vector<Record> unmeasured_records(comm::World const& world, core::Case const& spec,
+                                       std::vector<Selected> const& selected);
+
 /// That of a case which these ranks cannot run, by the variant that it asks for first.
 Record unsupported_record(comm::World const& world, core::Case const& spec, std::string reason);
 

@@ -2,6 +2,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "run/case_loop.hpp"
 
+#include "comm/job_guard.hpp"
 #include "core/process.hpp"
 #include "core/text.hpp"
 #include "io/field_file.hpp"
@@ -24,9 +25,12 @@
 #include <algorithm>
 #include <bit>
 #include <chrono>
+#include <iterator>
 #include <memory>
 #include <mutex>
 #include <optional>
+#include <set>
+#include <string>
 #include <tuple>
 
 namespace quadrille::run {
@@ -76,15 +80,55 @@ void save_fields(comm::World& world, measure::Workload& workload, std::string co
       static_cast<std::size_t>(std::min(world.settings().chunk_bytes, measure::kSaveBytes)));
 }
 
+/// Adds those of the records that are of other cases than a result has.
+void add_cases(measure::RunResult& result, std::vector<measure::Record> const& records) {
+  std::set<std::string> names;
+  for (measure::Record const& known : result.records) names.insert(known.name);
+  std::ranges::copy_if(records, std::back_inserter(result.records),
+                       [&](measure::Record const& record) { return !names.contains(record.name); });
+}
+
+void set_interrupted(measure::RunInfo& info) {
+  info.status = "interrupted";
+  info.events.push_back("interrupted by a signal; later cases did not run");
+}
+
+/// What of a plan is not measured, all of it as long as nothing is.
+std::vector<measure::Record> unmeasured(comm::World const& world,
+                                        std::vector<Planned> const& plan) {
+  std::vector<measure::Record> records;
+  for (Planned const& planned : plan) {
+    if (!planned.unsupported.empty()) {
+      records.push_back(measure::unsupported_record(world, planned.spec, planned.unsupported));
+      continue;
+    }
+    for (measure::Record& record :
+         measure::unmeasured_records(world, planned.spec, planned.selected.variants)) {
+      records.push_back(std::move(record));
+    }
+  }
+  return records;
+}
+
+/// What stands on the screen at the end of a run.
+std::string rendered_end(measure::RunResult const& result, std::string const& file, bool is_quiet) {
+  report::Terminal const terminal = report::terminal_of_output();
+  if (is_quiet) return report::shown_result(result, file, terminal);
+  return report::render_screen(result, terminal) + "\n" +
+         report::render_end(result, file, terminal);
+}
+
 /// Shown where the job may end before its table: the finished cases, on rank 0 from memory, on others by
-/// the journal, and what the running case has sampled.
+/// the journal, what the running case has sampled, and what was planned besides.
 class PartialTable {
  public:
-  PartialTable(bool has_result, measure::RunResult const& result, std::string journal,
-               std::string junit)
+  PartialTable(bool has_result, bool is_quiet, measure::RunResult const& result,
+               std::string journal, std::string junit, std::vector<measure::Record> planned)
       : result_{has_result ? &result : nullptr},
+        is_quiet_{is_quiet},
         journal_{std::move(journal)},
-        junit_{std::move(junit)} {}
+        junit_{std::move(junit)},
+        planned_{std::move(planned)} {}
 
   /// For each change of the result.
   std::unique_lock<std::mutex> lock() { return std::unique_lock{mutex_}; }
@@ -98,23 +142,34 @@ class PartialTable {
         result_ != nullptr ? *result_ : report::open_result(journal_);
     if (!finished) return;
     measure::RunResult result = *finished;
-    if (result.info.status != "running") result.failure = "the job failed at its end";
+    if (result.info.status != "running") {
+      result.failure = "the job failed at its end";
+    } else if (comm::JobGuard::signalled()) {
+      set_interrupted(result.info);
+    }
     for (measure::Record const& record : running_) {
       bool const is_there = std::ranges::any_of(
           finished->records, [&](measure::Record const& known) { return known.id == record.id; });
       if (!is_there) result.records.push_back(record);
     }
-    report::Terminal const terminal = report::terminal_of_output();
-    std::string const table = report::render_screen(result, terminal) + "\n" +
-                              report::render_end(result, journal_, terminal);
+    add_cases(result, planned_);
     // Nobody is left to tell whether it was shown.
-    std::ignore = core::show_output(table);
+    std::ignore = core::show_output(rendered_end(result, journal_, is_quiet_));
     if (!junit_.empty()) std::ignore = io::replace_whole_file(junit_, report::render_junit(result));
+    is_printed_ = true;
   }
+  /// Then nothing is left to show.
+  bool is_printed() {
+    std::lock_guard const guard{mutex_};
+    return is_printed_;
+  }
+  std::vector<measure::Record> const& planned() const { return planned_; }
 
  private:
   measure::RunResult const* result_;
+  bool is_quiet_, is_printed_ = false;
   std::string journal_, junit_;
+  std::vector<measure::Record> planned_;
   std::mutex mutex_;
   std::vector<measure::Record> running_;
 };
@@ -132,9 +187,9 @@ class CaseLoop {
         start_{start},
         kept_{start.result.finished_cases},
         is_over_{start.result.info.status == "finished"},
-        partial_{std::make_shared<PartialTable>(is_first(), start.result,
+        partial_{std::make_shared<PartialTable>(is_first(), out.is_quiet(), start.result,
                                                 (start.directory / "result.jsonl").string(),
-                                                destination.junit)},
+                                                destination.junit, unmeasured(world, plan))},
         junit_{destination.junit},
         out_{out},
         progress_{estimates(), config.run.duration_s} {
@@ -146,10 +201,15 @@ class CaseLoop {
     options_.on_partial = [this](std::vector<measure::Record> records) {
       partial_->set_running(std::move(records));
     };
-    options_.on_progress = [this](measure::Progress const& step) { progress_.update(step); };
-    out_.show(report::render_run_header(result().info, report::terminal_of_output()) + "\n");
-    out_.log(report::render_run_header(result().info, report::kUnlimited) + "\n");
-    if (is_over_) out_.print("this run is finished: nothing is left to measure\n\n");
+    if (!out_.is_quiet()) {
+      options_.on_progress = [this](measure::Progress const& step) { progress_.update(step); };
+    }
+    std::string const over = is_over_ ? "this run is finished: nothing is left to measure\n\n" : "";
+    auto const header = [&](report::Terminal const& terminal) {
+      return report::render_run_header(result().info, terminal) + "\n" + over;
+    };
+    out_.show(header(report::terminal_of_output()));
+    out_.log(header(report::kUnlimited));
   }
 
   core::Exit run() {
@@ -159,7 +219,7 @@ class CaseLoop {
     do {
       for (std::size_t i = 0; i < plan_.size() && !interrupted_; ++i) measure(i);
     } while (!interrupted_ && is_round_due(world_, round_++, begin, config_.run.duration_s));
-    if (is_first()) progress_.end();
+    if (shows_progress()) progress_.end();
 
     world_.finish();
     // Rank 0 shows all from here on, and a peer that fails beside it would show the same again.
@@ -171,9 +231,7 @@ class CaseLoop {
     out_.log(report::render_details(result(), {.width = 120}) + "\n" +
              report::result_line(judged(), file) + "\n");
     world_.on_abort(start_.directory.string(), {});
-    report::Terminal const terminal = report::terminal_of_output();
-    out_.show(report::render_screen(judged(), terminal) + "\n" +
-              report::render_end(judged(), file, terminal));
+    if (!partial_->is_printed()) out_.tell(rendered_end(judged(), file, out_.is_quiet()));
     world_.on_abort("", {});
     // Rank 0 alone knows what ran before.
     auto const code = static_cast<std::int64_t>(measure::ending_of(judged()).code);
@@ -182,6 +240,7 @@ class CaseLoop {
 
  private:
   bool is_first() const { return world_.rank() == 0; }
+  bool shows_progress() const { return is_first() && !out_.is_quiet(); }
   /// How long each case is thought to take; nothing where an earlier run has finished it.
   std::vector<double> estimates() const {
     std::vector<double> seconds;
@@ -232,7 +291,7 @@ class CaseLoop {
       }
       return;
     }
-    if (is_first()) progress_.begin(round_, index, spec.name);
+    if (shows_progress()) progress_.begin(round_, index, spec.name);
     options_.decorate = [this, data = spec.data](std::unique_ptr<measure::Workload> workload) {
       // What is wrong once must be found in a later round too.
       bool const is_due = !has_rounds() || round_ == 2 || fault_ != measure::Fault::once;
@@ -310,9 +369,12 @@ class CaseLoop {
     measure::RunInfo& info = result().info;
     {
       auto const lock = partial_->lock();
-      info.status = interrupted_ ? "interrupted" : "finished";
+      info.status = "finished";
       info.finished = now_utc();
-      if (interrupted_) info.events.push_back("interrupted by a signal; later cases did not run");
+      if (interrupted_) {
+        set_interrupted(info);
+        add_cases(result(), partial_->planned());
+      }
     }
     if (is_first()) start_.journal.append(io::to_json_line(info));
   }

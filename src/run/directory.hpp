@@ -31,6 +31,7 @@ struct Destination {
   std::string trace;   ///< file for timelines; "": none
   std::string junit;   ///< file for JUnit's XML; "": none
   bool force = false;
+  bool quiet = false;  ///< the result and errors alone are shown
 };
 
 /// "2026-01-31T12:00:00Z"

@@ -68,7 +68,7 @@ core::Exit measure_all(comm::World& world, core::Config const& config, Plan& pla
     std::string const unshared = shares_files ? unshared_problem(world, start) : "";
     if (!unshared.empty()) return refuse(world, unshared, core::Exit::environment);
   }
-  Output out{world.rank() == 0, start.directory / "log.txt"};
+  Output out{world.rank() == 0, start.directory / "log.txt", destination.quiet};
   if (world.group().agree(!out.problem().empty()) >= 0) return core::Exit::environment;
   if (std::string const lost = begin_junit(world, destination.junit, start.result); !lost.empty()) {
     return refuse(world, lost, core::Exit::environment);

@@ -28,20 +28,19 @@ core::Exit refuse_interrupted(comm::Machine const& machine) {
                 core::Exit::interrupted);
 }
 
-Output::Output(bool speaks, std::filesystem::path const& log)
-    : path_{log}, shows_{speaks}, logs_{speaks} {
+Output::Output(bool speaks, std::filesystem::path const& log, bool is_quiet)
+    : path_{log}, shows_{speaks}, logs_{speaks}, is_quiet_{is_quiet} {
   if (!speaks) return;
   std::signal(SIGPIPE, SIG_IGN);  // a reader that leaves is an error of write()
   log_.open(log, std::ios::app);
   if (!log_) report(fmt::format("{}: cannot be opened: {}", log.string(), std::strerror(errno)));
 }
 
-void Output::print(std::string_view text) {
-  show(text);
-  log(text);
+void Output::show(std::string_view text) {
+  if (!is_quiet_) tell(text);
 }
 
-void Output::show(std::string_view text) {
+void Output::tell(std::string_view text) {
   if (!shows_) return;
   shows_ = core::show_output(text);
   if (shows_) return;

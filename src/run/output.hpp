@@ -23,10 +23,12 @@ core::Exit refuse_interrupted(comm::Machine const& machine);
 /// reported once: the run goes on, and its results lie in other files.
 class Output {
  public:
-  Output(bool speaks, std::filesystem::path const& log);
+  /// Where it is quiet, standard output has what is told alone.
+  Output(bool speaks, std::filesystem::path const& log, bool is_quiet);
+  bool is_quiet() const { return is_quiet_; }
   void show(std::string_view text);
+  void tell(std::string_view text);
   void log(std::string_view text);
-  void print(std::string_view text);
   /// Reports what could not be written, if anything.
   void report(std::string const& problem);
   /// The first that was reported.
@@ -35,7 +37,7 @@ class Output {
  private:
   std::filesystem::path path_;
   std::ofstream log_;
-  bool shows_ = false, logs_ = false;
+  bool shows_ = false, logs_ = false, is_quiet_ = false;
   std::string problem_;
 };
 

@@ -32,6 +32,12 @@ repetitions = 3
 [[case]]
 name = "second"
 {}
+
+[[case]]
+name = "third"
+workload = "transpose"
+size = [8, 9, 10]
+variant = "reference"
 """
 SHORT = """workload = "transpose"
 size = "(301,203)"
@@ -61,7 +67,7 @@ class Job(subprocess.Popen):
         self.began = []
         for line in self.stderr:
             self.began.append(line)
-            if line.startswith("[2/2] second"):
+            if line.startswith("[2/5] second"):
                 return
         check(False, f"{command} ended too early:\n{self.began}\n{self.stdout.read()}")
 
@@ -78,8 +84,11 @@ def check_table(process):
     check(any(line.startswith("first ") for line in lines), "the first case has passed", process)
     second = [line for line in lines if line.startswith("second ")]
     check(second and "B/s" in second[0], "the second case must be there with its rate", process)
-    check(any(line.split()[1:3] == ["INTERRUPTED", "second"] for line in lines), "it was interrupted", process)
-    check(last_line(process).startswith("RESULT FAIL executed=1 of=2"), "the last line", process)
+    check(any("second reference: stopped" in line or "second transport: stopped" in line for line in lines),
+          "it was interrupted", process)
+    check(last_line(process).startswith("RESULT FAIL executed=1 of=5"), "the last line counts what was planned", process)
+    check(process.stdout.count("RESULT") == 1, "and stands once", process)
+    check("the run ended before it" in process.stdout, "what did not run is told", process)
 
 
 def cases_of(program, directory):
@@ -106,10 +115,11 @@ def goes_on(program):
     """The case that was interrupted runs again, no other."""
     job = Job(program, "SIGINT", SHORT, "--resume", "SIGINT")
     process = job.end(signal.SIGUSR1)
-    check(len(job.began) == 1 and job.began[0].startswith("[2/2] second"), f"only the second case is left, not {job.began}", process)
+    check(len(job.began) == 1 and job.began[0].startswith("[2/5] second"), f"only the second case is left, not {job.began}", process)
     check(process.returncode == 7 and "resumed at" in process.stdout, "stopped once more", process)
     cases = [(case["id"], case["verdict"]) for case in cases_of(program, job.directory)]
-    check(cases == [("first:reference", "PASS"), ("second:reference", "INTERRUPTED")], str(cases), process)
+    later = [(f"third.{i}:reference", "INTERRUPTED") for i in (1, 2, 3)]
+    check(cases == [("first:reference", "PASS"), ("second:reference", "INTERRUPTED"), *later], str(cases), process)
 
 
 def keeps_what_is_wrong(program):
@@ -119,7 +129,7 @@ def keeps_what_is_wrong(program):
     process = job.end(signal.SIGUSR1)
     check(process.returncode == 1, "a wrong result comes before an interruption", process)
     verdicts = [case["verdict"] for case in cases_of(program, job.directory)]
-    check(verdicts == ["FAIL", "FAIL"], str(verdicts), process)
+    check(verdicts == ["FAIL", "FAIL", *3 * ["INTERRUPTED"]], str(verdicts), process)
     check("interrupted by a signal" in process.stdout, "the run was interrupted", process)
 
 
