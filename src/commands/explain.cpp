@@ -4,6 +4,7 @@
 
 #include "comm/transport.hpp"
 #include "commands/commands.hpp"
+#include "commands/help.hpp"
 #include "common/header_blocks.hpp"
 #include "core/former_names.hpp"
 #include "core/process.hpp"
@@ -265,15 +266,48 @@ std::string_view header_block_of(kernels::VariantInfo const& variant) {
 
 namespace {
 
+// Wider lines are hard to read.
+constexpr std::size_t kWidest = 110;
+
+/// With paragraphs of such a width. A line of kFull or more goes on in the next one, unless that is
+/// indented, or either has columns.
+std::string fitted_explanation(std::string_view text, std::size_t width) {
+  constexpr std::size_t kFull = 70;
+  std::string joined;
+  std::size_t last = 0;  // width of the line before, 0 where nothing goes on
+  for (std::size_t at = 0; at < text.size();) {
+    std::size_t const end = std::min(text.find('\n', at), text.size());
+    std::string_view const line = text.substr(at, end - at);
+    bool const is_prose = !line.empty() && line.front() != ' ' && line.find("  ") == line.npos;
+    if (at > 0) joined += is_prose && last >= kFull ? ' ' : '\n';
+    joined += line;
+    last = is_prose ? line.size() : 0;
+    at = end + 1;
+  }
+  return fitted_help(joined + '\n', width);
+}
+
+/// What a command says of itself; empty for other words.
+std::string explanation_of_command(CLI::App const& app, std::string const& name) {
+  for (CLI::App const* command : app.get_subcommands([](CLI::App const*) { return true; })) {
+    if (command->get_name().empty() || command->get_name() != name) continue;
+    return fmt::format("command {0}\n{1}; see `quadrille {0} --help`\n", name,
+                       command->get_description());
+  }
+  return {};
+}
+
 /// Without a name: what there is to be explained.
-core::Exit explain(std::string const& name) {
+core::Exit explain(CLI::App const& app, std::string const& name) {
   if (name.empty()) {
     core::print("{}", overview());
     return core::Exit::pass;
   }
-  std::string const text = explanation_of(name);
+  std::string text = explanation_of(name);
+  if (text.empty()) text = explanation_of_command(app, name);
   if (!text.empty()) {
-    core::print("{}", text);
+    std::size_t const width = std::min(report::terminal_of_output().width, kWidest);
+    core::print("{}", fitted_explanation(text, width));
     return core::Exit::pass;
   }
   std::vector<std::string> names;
@@ -292,8 +326,10 @@ void add_explain(CLI::App& app, Action& action) {
       "explain", "Say what a word of the output, a key, a workload or a kernel is");
   command->add_option("name", *name, "Its name; without one, all that there is")->type_name("NAME");
   command->footer("Examples: quadrille explain hidden; quadrille explain vs vendor");
-  command->callback([&action, name] {
-    action = [name](int&, char**&) { return explain(fmt::format("{}", fmt::join(*name, " "))); };
+  command->callback([&, name] {
+    action = [&app, name](int&, char**&) {
+      return explain(app, fmt::format("{}", fmt::join(*name, " ")));
+    };
   });
 }
 

@@ -116,8 +116,7 @@ void print(report::Table const& table) {
 }
 
 void print_inputs(std::vector<ShippedInput> const& inputs) {
-  report::Table table =
-      report::text_table({"input", "ranks", "purpose; devices, with about what they take"});
+  report::Table table = report::text_table({"input", "ranks", "purpose"});
   for (ShippedInput const& input : inputs) {
     table.add_row(
         {input.name, fmt::format("{}", fmt::join(input.about.ranks, ", ")),
@@ -173,7 +172,7 @@ void print_variants(ListArguments const& arguments) {
   bool is_first = true;
   for (auto const& [entry, rows] : chosen_variants(arguments)) {
     report::Table table =
-        report::text_table({entry->schema.name, "role", "where", "runs", "types: summary"});
+        report::text_table({entry->schema.name, "role", "where", "runs", "summary"});
     for (kernels::VariantInfo const* row : rows) {
       table.add_row({"  " + std::string{row->name}, std::string{core::to_text(row->role)},
                      std::string{core::to_text(row->where)},
