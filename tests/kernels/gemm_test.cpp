@@ -205,6 +205,22 @@ TEST(Gemm, VendorOfGpusTakesNoEnvironmentThatRoundsInputs) {
   unsetenv("NVIDIA_TF32_OVERRIDE");
 }
 
+TEST(Gemm, SplitKSaysWhetherItSplits) {
+  Variant<Problem> const& split_k = test::row(variants(), "split_k", device::Kind::cuda);
+  auto const slices = [&](std::int64_t m, std::int64_t n, std::int64_t k) {
+    Problem p;
+    p.a = {nullptr, DataType::f32, m, k, k};
+    p.b = {nullptr, DataType::f32, k, n, n};
+    p.c = {nullptr, DataType::f32, m, n, n};
+    return split_k.implementation(p);
+  };
+  EXPECT_EQ(slices(256, 256, 256), "2 slices of k");
+  EXPECT_EQ(slices(256, 256, 8192), "64 slices of k");
+  for (std::int64_t const extent : {255, 4096}) {
+    EXPECT_EQ(slices(extent, extent, extent), "k not split: C has tiles enough, or k is below 256");
+  }
+}
+
 TEST(Gemm, ErrorBoundIsThatOfRandomRoundings) {
   using core::Compute;
   EXPECT_DOUBLE_EQ((ErrorBound{DataType::f64, Compute::f64, 100}(3, 0, 0)), 0x1p-52 * 1.5 * 3);

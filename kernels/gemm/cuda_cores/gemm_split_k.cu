@@ -25,24 +25,28 @@ namespace {
 
 /// Slices into which k is split, so that all multiprocessors have work and a slice is worth a
 /// block.
-int slices_of(std::int64_t m, std::int64_t n, std::int64_t k, int multiprocessors) {
+int slices_of(Problem const& p) {
   constexpr std::int64_t kTile = 128;
+  // About two for a multiprocessor of a large GPU.
+  constexpr std::int64_t kBlocks = 264;
   // k-iterations of a slice; with fewer, its start and end weigh too much.
   constexpr std::int64_t kMinIterations = 128;
   constexpr std::int64_t kMaxSlices = 64;
   std::int64_t const tiles =
-      std::max<std::int64_t>(1, ((m + kTile - 1) / kTile) * ((n + kTile - 1) / kTile));
-  // Two blocks for a multiprocessor.
-  std::int64_t const wanted = 2 * std::max(1, multiprocessors) / tiles;
+      std::max<std::int64_t>(1, ((p.m() + kTile - 1) / kTile) * ((p.n() + kTile - 1) / kTile));
   return static_cast<int>(
-      std::clamp<std::int64_t>(std::min(wanted, k / kMinIterations), 1, kMaxSlices));
+      std::clamp<std::int64_t>(std::min(kBlocks / tiles, p.k() / kMinIterations), 1, kMaxSlices));
 }
 
 /// The partial tiles of all slices, after the counters that variants share.
-std::size_t scratch_bytes(Problem const& p, device::Facts const& device) {
-  std::int64_t const partial =
-      slices_of(p.m(), p.n(), p.k(), device.multiprocessors) * p.m() * p.n();
-  return sizeof(float) * static_cast<std::size_t>(kScratchCounters + partial);
+std::size_t scratch_bytes(Problem const& p, device::Facts const& /*device*/) {
+  return sizeof(float) * static_cast<std::size_t>(kScratchCounters + slices_of(p) * p.m() * p.n());
+}
+
+std::string implementation(Problem const& problem) {
+  int const slices = slices_of(problem);
+  return slices > 1 ? std::to_string(slices) + " slices of k"
+                    : "k not split: C has tiles enough, or k is below 256";
 }
 
 #ifdef QUAD_KERNELS
@@ -92,15 +96,13 @@ __global__ void __launch_bounds__(kThreads)
 
 void launch(Problem const& problem, device::StreamView stream) {
   auto const p = operands<float>(problem);
-  device::Facts const& device = stream.facts();
-  QUAD_REQUIRE(
-      problem.scratch != nullptr && problem.scratch_bytes >= scratch_bytes(problem, device),
-      "gemm/split_k: needs " + std::to_string(scratch_bytes(problem, device)) +
-          " bytes of scratch memory");
+  std::size_t const bytes = scratch_bytes(problem, stream.facts());
+  QUAD_REQUIRE(problem.scratch != nullptr && problem.scratch_bytes >= bytes,
+               "gemm/split_k: needs " + std::to_string(bytes) + " bytes of scratch memory");
   QUAD_REQUIRE(reinterpret_cast<std::uintptr_t>(problem.scratch) % 16 == 0,
                "gemm/split_k: scratch memory must be aligned to 16 bytes");
   if (p.m == 0 || p.n == 0) return;
-  int const slices = slices_of(p.m, p.n, p.k, device.multiprocessors);
+  int const slices = slices_of(problem);
   float* const partial = static_cast<float*>(problem.scratch) + kScratchCounters;
   // Whole tiles for every slice, so that only the last one has an edge.
   int const slice_k = divide_up(divide_up(p.k, slices), kBK) * kBK;
@@ -129,6 +131,6 @@ extern constinit Variant<Problem> const split_k{
      .source = "own",
      .summary = "k split among blocks, partial tiles in scratch"},
     QUAD_KERNEL_LAUNCH(launch),
-    {.scratch_bytes = scratch_bytes}};
+    {.scratch_bytes = scratch_bytes, .implementation = implementation}};
 
 }  // namespace quadrille::kernels::gemm

@@ -11,32 +11,41 @@
 ///              so they fill it in several passes
 /// Before       thread_tile_1d
 /// Shapes       row-major, any extents and leading dimensions; outside the matrices, tiles are zero
-/// Work         2 m n k flop; traffic m n k / 64 elements
+/// Work         2 m n k flop; traffic m n k / 64 elements (`_64x64`: m n k / 32)
 /// Launch       256 threads; 8 KiB (f32) or 16 KiB (f64) of shared memory; two blocks of f32 on a
-///              multiprocessor
+///              multiprocessor. `_64x64`: 64 threads, half of the shared memory, eight blocks
 /// Accuracy     k eps w / 2 at worst, eps (sqrt(k) + 2) w for random data
 #include "gemm/gemm_cuda.cuh"
 
 namespace quadrille::kernels::gemm {
 namespace {
 
-inline constexpr int kBM = 128, kBN = 128;  // tile of C
 inline constexpr int kBK = 8;
 inline constexpr int kRows = 8, kCols = 8;  // of one thread
-inline constexpr int kThreads = kBM * kBN / (kRows * kCols);
 
-// Rows of the tiles that all threads fill in one pass.
-inline constexpr int kRowsA = kThreads / kBK;
-inline constexpr int kRowsB = kThreads / kBN;
+/// The tile of C.
+template <int BM, int BN>
+struct Shape {
+  static constexpr int kBM = BM, kBN = BN;
+  static constexpr int kThreads = BM * BN / (kRows * kCols);
+  // Rows of the tiles that all threads fill in one pass.
+  static constexpr int kRowsA = kThreads / kBK;
+  static constexpr int kRowsB = kThreads / BN;
+  static constexpr TileExtents kExtents{BM, BN, kBK};
+};
+using Large = Shape<128, 128>;
+using Small = Shape<64, 64>;
 
 #ifdef QUAD_KERNELS
-// Two blocks of f32 share a multiprocessor; in f64 the accumulators of one take half of its
-// registers.
+// So many threads share a multiprocessor: in f64 the accumulators of one take half of its registers.
 template <class T>
-inline constexpr int kBlocks = sizeof(T) == 4 ? 2 : 1;
+inline constexpr int kResident = sizeof(T) == 4 ? 512 : 256;
 
-template <class T>
-__global__ void __launch_bounds__(kThreads, kBlocks<T>) gemm_thread_tile_2d_kernel(Operands<T> p) {
+template <class T, class Shape>
+__global__ void __launch_bounds__(Shape::kThreads, kResident<T> / Shape::kThreads)
+    gemm_thread_tile_2d_kernel(Operands<T> p) {
+  constexpr int kBM = Shape::kBM, kBN = Shape::kBN;
+  constexpr int kRowsA = Shape::kRowsA, kRowsB = Shape::kRowsB;
   QUAD_SHARED(T, tile_a, [kBM][kBK]);
   QUAD_SHARED(T, tile_b, [kBK][kBN]);
   int const thread = static_cast<int>(threadIdx.x);
@@ -90,33 +99,45 @@ __global__ void __launch_bounds__(kThreads, kBlocks<T>) gemm_thread_tile_2d_kern
   }
 }
 
-template <class T>
+template <class T, class Shape>
 void enqueue(Problem const& problem, device::StreamView stream) {
   auto const p = operands<T>(problem);
   if (p.m == 0 || p.n == 0) return;
-  QUAD_LAUNCH(gemm_thread_tile_2d_kernel<T>, grid_of(p, kBM, kBN), dim3(kThreads), 0, stream, p);
+  QUAD_LAUNCH((gemm_thread_tile_2d_kernel<T, Shape>), grid_of(p, Shape::kBM, Shape::kBN),
+              dim3(Shape::kThreads), 0, stream, p);
 }
 
+template <class Shape>
 void launch(Problem const& problem, device::StreamView stream) {
-  problem.c.type == core::DataType::f64 ? enqueue<double>(problem, stream)
-                                        : enqueue<float>(problem, stream);
+  problem.c.type == core::DataType::f64 ? enqueue<double, Shape>(problem, stream)
+                                        : enqueue<float, Shape>(problem, stream);
 }
 
 #endif  // QUAD_KERNELS
 
+constexpr VariantInfo row(std::string_view name, int tile_rows, std::string_view summary,
+                          int preference) {
+  return {.name = name,
+          .where = Where::cuda,
+          .types = {core::DataType::f32, core::DataType::f64},
+          .needs = {.layouts = {Layout::nn},
+                    .max_extent = kMaxCudaExtent,
+                    .max_rows = kMaxTileRows * tile_rows},
+          .preference = preference,
+          .source = "after Boehm 2022",
+          .summary = summary};
+}
+
 }  // namespace
 
 extern constinit Variant<Problem> const thread_tile_2d{
-    {.name = "thread_tile_2d",
-     .where = Where::cuda,
-     .types = {core::DataType::f32, core::DataType::f64},
-     .needs = {.layouts = {Layout::nn},
-               .max_extent = kMaxCudaExtent,
-               .max_rows = kMaxTileRows * kBM},
-     .preference = 20,
-     .source = "after Boehm 2022",
-     .summary = "thread tile 8 x 8"},
-    QUAD_KERNEL_LAUNCH(launch),
-    {.notes = {.tile = {kBM, kBN, kBK}}}};
+    row("thread_tile_2d", Large::kBM, "thread tile 8 x 8", 20),
+    QUAD_KERNEL_LAUNCH(launch<Large>),
+    {.notes = {.tile = Large::kExtents}}};
+
+extern constinit Variant<Problem> const thread_tile_2d_64x64{
+    row("thread_tile_2d_64x64", Small::kBM, "the same with a tile of 64 x 64 for a block", 0),
+    QUAD_KERNEL_LAUNCH(launch<Small>),
+    {.notes = {.tile = Small::kExtents}}};
 
 }  // namespace quadrille::kernels::gemm

@@ -10,12 +10,12 @@
 ///              `runtime_bounds`: so does the product, and as an index of the accumulators is then
 ///              known at run time only, they are no longer in registers but in local memory, which
 ///              lies off chip
-/// Before       thread_tile_2d_strided
+/// Before       thread_tile_2d_strided_unpadded
 /// Shapes       row-major, any extents and leading dimensions; outside the matrices, tiles are zero
 /// Work         2 m n k flop; traffic m n k / 64 elements, and with `runtime_bounds` three more for
 ///              each multiply-add, most of them from caches
-/// Launch       16 x 16 threads, dynamic shared memory for a tile of 128 x 16 of A, its rows padded by
-///              one element, and one of 16 x 128 of B
+/// Launch       16 x 16 threads, dynamic shared memory for a tile of 128 x 16 of A and one of 16 x 128
+///              of B
 /// Accuracy     k eps w / 2 at worst, eps (sqrt(k) + 2) w for random data
 #include "gemm/gemm_cuda.cuh"
 
@@ -24,9 +24,9 @@ namespace {
 
 constexpr int kSide = 16;  // threads each way
 constexpr int kMax = 8;    // thread tile each way
-constexpr int kTile = kSide * kMax, kBK = 16, kPitchA = kBK + 1;
+constexpr int kTile = kSide * kMax, kBK = 16;
 template <class T>
-constexpr std::size_t kSharedBytes = (kTile * kPitchA + kBK * kTile) * sizeof(T);
+constexpr std::size_t kSharedBytes = 2 * kTile* kBK * sizeof(T);
 
 #ifdef QUAD_KERNELS
 
@@ -35,7 +35,7 @@ template <class T, bool kProductToo>
 __global__ void __launch_bounds__(kSide* kSide)
     gemm_thread_tile_2d_runtime_bounds_kernel(Operands<T> p) {
   QUAD_DYNAMIC_SHARED(T, tile_a);
-  T* const tile_b = tile_a + kTile * kPitchA;
+  T* const tile_b = tile_a + kTile * kBK;
   int const x = static_cast<int>(threadIdx.x);
   int const y = static_cast<int>(threadIdx.y);
   int const width = static_cast<int>(blockDim.x);
@@ -50,7 +50,7 @@ __global__ void __launch_bounds__(kSide* kSide)
     for (int e = y * width + x; e < kTile * kBK; e += threads) {
       int const i = e / kBK, q = e % kBK;
       bool const inside = row + i < p.m && first + q < p.k;
-      tile_a[i * kPitchA + q] = inside ? p.a[(row + i) * p.lda + first + q] : T{};
+      tile_a[i * kBK + q] = inside ? p.a[(row + i) * p.lda + first + q] : T{};
     }
 #pragma unroll 1
     for (int e = y * width + x; e < kBK * kTile; e += threads) {
@@ -63,7 +63,7 @@ __global__ void __launch_bounds__(kSide* kSide)
     for (int q = 0; q < kBK; ++q) {
 #pragma unroll(kProductToo ? 1 : kMax)
       for (int i = 0; i < thread_tile; ++i) {
-        T const a = tile_a[(y + i * side) * kPitchA + q];
+        T const a = tile_a[(y + i * side) * kBK + q];
 #pragma unroll(kProductToo ? 1 : kMax)
         for (int j = 0; j < thread_tile; ++j) {
           accumulators[i][j] += a * tile_b[q * kTile + x + j * side];

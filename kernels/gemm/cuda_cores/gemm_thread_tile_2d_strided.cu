@@ -10,14 +10,15 @@
 ///              always have neighbouring columns: their reads of shared memory and their writes of
 ///              C are contiguous, without vectors. Variants show the neighbours: `_2x2` has 4
 ///              accumulators and a larger BK, `_16x16` 256 accumulators, more than a thread has
-///              registers, so that they spill to memory, and `_unpadded` what padding is for. `_1x1` has
+///              registers, so that they spill to memory, and `_unpadded` what padding is for (of
+///              `_2x2`, whose warps read one row of A at a time, for nothing). `_1x1` has
 ///              tiles of 8 x 8, where it is for nothing: a warp reads or stores four rows of 8,
 ///              which fill the banks once, and rows of 9 overlap
 /// Shapes       row-major, any extents and leading dimensions; outside the matrices, tiles are zero
 /// Work         2 m n k flop; traffic 2 m n k / tile elements
 /// Launch       16 x 16 threads (`_2x2`: 32 x 32, `_1x1`: 8 x 8), dynamic shared memory for a tile of A
-///              and one of B; but for `_unpadded`, rows of A have one element of padding, which keeps
-///              columns of a tile out of one bank
+///              and one of B; but for `_unpadded` and `_16x16`, rows of A have one element of padding, which
+///              keeps columns of a tile out of one bank
 /// Accuracy     k eps w / 2 at worst, eps (sqrt(k) + 2) w for random data
 #include "gemm/gemm_cuda.cuh"
 
@@ -39,7 +40,8 @@ struct Shape {
 using Regular = Shape<16, 8, 16>;
 using Unpadded = Shape<16, 8, 16, 0>;
 using Fine = Shape<32, 2, 64>;
-using Coarse = Shape<16, 16, 16>;
+using FineUnpadded = Shape<32, 2, 64, 0>;
+using Coarse = Shape<16, 16, 16, 0>;
 using Finest = Shape<8, 1, 8>;
 using FinestUnpadded = Shape<8, 1, 8, 0>;
 
@@ -141,9 +143,15 @@ extern constinit Variant<Problem> const thread_tile_2d_strided_2x2{
     QUAD_KERNEL_LAUNCH(launch<Fine>),
     {.notes = {.tile = Fine::kExtents}}};
 
+extern constinit Variant<Problem> const thread_tile_2d_strided_2x2_unpadded{
+    row("thread_tile_2d_strided_2x2_unpadded", FineUnpadded::kTile,
+        "the same without padding, which a warp along a row does not need"),
+    QUAD_KERNEL_LAUNCH(launch<FineUnpadded>),
+    {.notes = {.tile = FineUnpadded::kExtents}}};
+
 extern constinit Variant<Problem> const thread_tile_2d_strided_unpadded{
     row("thread_tile_2d_strided_unpadded", Unpadded::kTile,
-        "the same without padding: two rows of a warp's reads of A in one bank"),
+        "thread_tile_2d_strided without padding: two rows of a warp's reads of A in one bank"),
     QUAD_KERNEL_LAUNCH(launch<Unpadded>),
     {.notes = {.tile = Unpadded::kExtents}}};
 
