@@ -23,7 +23,8 @@ namespace quadrille::kernels::integral {
 enum class Functions {
   library,     ///< sin, cos, exp and division
   half_turns,  ///< sinpi and cospi
-  intrinsic    ///< __sinf and so on, f32 alone
+  intrinsic,   ///< __sinf and so on, f32 alone
+  rounded,     ///< those of the library, f32 alone, of arguments that are rounded to f32
 };
 
 /// The cells of a problem. Integrand and rule are run-time values here: their branches are the same
@@ -73,6 +74,8 @@ __device__ inline T sine_cosine(double ax, double bx) {
     }
   } else if constexpr (std::is_same_v<T, double>) {
     return std::sin(ax) * std::cos(bx);
+  } else if constexpr (functions == Functions::rounded) {
+    return std::sin(static_cast<float>(ax)) * std::cos(static_cast<float>(bx));
   } else {
     auto const u = static_cast<float>(reduce_half_turn(ax));
     auto const v = static_cast<float>(reduce_half_turn(bx));

@@ -5,14 +5,15 @@
 ///
 ///   s = amplitude * h * sum f(lower + (i + 1/2) h)   (or Simpson, or Gauss-Legendre, a cell)
 ///
-/// Technique    a block is one warp and stores its sum: no atomic, no shared memory, no
-///              barrier, and the bits do not depend on the schedule. The partial sums are added up
-///              on the host (a copy, a host function and a copy back in the stream), or by a second
-///              kernel with 8-byte or with 16-byte loads
+/// Technique    a block stores its sum: no atomic, and the bits do not depend on the schedule. The
+///              source's block is one wave of 64 lanes, which is two warps here. The partial sums are
+///              added up on the host (a copy, a host function and a copy back in the stream), or by a
+///              second kernel of one wave with 8-byte or, `_vector`, 16-byte loads. `_wide` has 1024
+///              threads for it
 /// Shapes       cells [first, first + count) of the interval
 /// Work         1, 2 or 3 evaluations per cell (midpoint, Simpson, Gauss-Legendre), 8 bytes for
-///              3200 cells written and read
-/// Launch       32 threads per block, 100 cells each; second pass one block of 1024 threads;
+///              6400 cells written and read
+/// Launch       64 threads per block, 100 cells each; second pass one block of 64 or 1024 threads;
 ///              partial sums in scratch memory, those of two_pass_host in pinned host_scratch too
 /// Accuracy     error_bound(); sums in a fixed order
 #include "device/device.hpp"
@@ -21,20 +22,20 @@
 namespace quadrille::kernels::integral {
 namespace {
 
-constexpr unsigned kThreads = 32;
+constexpr unsigned kThreads = 64;
 constexpr std::int64_t kCellsEach = 100;
-constexpr unsigned kSumThreads = 1024;
 
 #ifdef QUAD_KERNELS
 
 template <class T>
 __global__ void __launch_bounds__(kThreads) integral_two_pass_kernel(Task task, double* partials) {
-  double const sum = warp_reduce(sum_of_thread<T, Functions::library>(task));
+  double const sum = reduction::block_reduce<reduction::Operation::sum, kThreads>(
+      sum_of_thread<T, Functions::library>(task));
   if (threadIdx.x == 0) partials[blockIdx.x] = task.mesh.scale * sum;
 }
 
 /// Second pass: one block adds all partial sums, one or two of them per load.
-template <bool kVector>
+template <bool kVector, unsigned kSumThreads>
 __global__ void __launch_bounds__(kSumThreads)
     integral_sum_kernel(double const* partials, unsigned count, double* result) {
   double sum = 0;
@@ -84,11 +85,11 @@ void launch_on_host(Problem const& problem, device::StreamView stream) {
   stream.copy(problem.result, host + count, sizeof(double));
 }
 
-template <bool kVector>
+template <bool kVector, unsigned kSumThreads>
 void launch_on_device(Problem const& problem, device::StreamView stream) {
   unsigned const count = launch_first_pass(problem, stream);
   if (count == 0) return;
-  QUAD_LAUNCH((integral_sum_kernel<kVector>), dim3(1), dim3(kSumThreads), 0, stream,
+  QUAD_LAUNCH((integral_sum_kernel<kVector, kSumThreads>), dim3(1), dim3(kSumThreads), 0, stream,
               partials_of(problem), count, problem.result);
 }
 
@@ -102,7 +103,7 @@ extern constinit Variant<Problem> const two_pass_host{
      .types = {core::DataType::f64, core::DataType::f32},
      .needs = {.other = "not reproducible, up to 2^31 - 1 blocks"},
      .source = "DCU programming tutorial, integral",
-     .summary = "no atomics: one sum per warp, added on the host"},
+     .summary = "no atomics: one sum per block, added on the host"},
     QUAD_KERNEL_LAUNCH(launch_on_host),
     {.unsupported = plain_grid<kCellsEach * kThreads>}};
 
@@ -112,8 +113,8 @@ extern constinit Variant<Problem> const two_pass_device{
      .types = {core::DataType::f64, core::DataType::f32},
      .needs = {.other = "not reproducible, up to 2^31 - 1 blocks"},
      .source = "DCU programming tutorial, integral",
-     .summary = "the same, added by a second kernel"},
-    QUAD_KERNEL_LAUNCH(launch_on_device<false>),
+     .summary = "the same, added by a second kernel of one block of 64 threads"},
+    QUAD_KERNEL_LAUNCH(launch_on_device<false, 64>),
     {.unsupported = plain_grid<kCellsEach * kThreads>}};
 
 extern constinit Variant<Problem> const two_pass_device_vector{
@@ -123,7 +124,17 @@ extern constinit Variant<Problem> const two_pass_device_vector{
      .needs = {.other = "not reproducible, up to 2^31 - 1 blocks"},
      .source = "DCU programming tutorial, integral",
      .summary = "the same with 16-byte loads"},
-    QUAD_KERNEL_LAUNCH(launch_on_device<true>),
+    QUAD_KERNEL_LAUNCH(launch_on_device<true, 64>),
+    {.unsupported = plain_grid<kCellsEach * kThreads>}};
+
+extern constinit Variant<Problem> const two_pass_device_wide{
+    {.name = "two_pass_device_wide",
+     .where = Where::cuda,
+     .types = {core::DataType::f64, core::DataType::f32},
+     .needs = {.other = "not reproducible, up to 2^31 - 1 blocks"},
+     .source = "own",
+     .summary = "the same with 1024 threads for the second kernel"},
+    QUAD_KERNEL_LAUNCH(launch_on_device<true, 1024>),
     {.unsupported = plain_grid<kCellsEach * kThreads>}};
 
 }  // namespace quadrille::kernels::integral

@@ -20,7 +20,10 @@ QUAD_TABLE(Variant<Problem> const, kTable,
   one_element,
   grid_stride,
   vectorized,
-  misaligned
+  misaligned,
+  permuted_lanes,
+  segments_64,
+  segments_32
 );
 // clang-format on
 
@@ -69,8 +72,8 @@ bool on_gpu(device::StreamView stream) {
 }
 
 template <class T>
-void init_on_host(T* x, std::int64_t n, T value, device::StreamView stream) {
-  int const threads = device::parallel_threads(stream);
+void init_on_host(T* x, std::int64_t n, T value, device::StreamView stream, int threads) {
+  if (threads == 0) threads = device::parallel_threads(stream);
   device::parallel_for(stream, threads, [&](std::int64_t thread) {
     core::Range const part = core::split_evenly(n, threads, thread);
     std::fill_n(x + part.first, part.count, value);
@@ -85,12 +88,27 @@ std::uint64_t count_on_host(T const* x, std::int64_t n, T value, device::StreamV
 
 }  // namespace
 
-void init(core::DataType type, void* x, std::int64_t n, double value, device::StreamView stream) {
+void init(core::DataType type, void* x, std::int64_t n, double value, device::StreamView stream,
+          int threads) {
   if (on_gpu(stream)) return kInit(type, x, n, value, stream);
   stream.run([=] {
     type == core::DataType::f64
-        ? init_on_host(static_cast<double*>(x), n, value, stream)
-        : init_on_host(static_cast<float*>(x), n, static_cast<float>(value), stream);
+        ? init_on_host(static_cast<double*>(x), n, value, stream, threads)
+        : init_on_host(static_cast<float*>(x), n, static_cast<float>(value), stream, threads);
+  });
+}
+
+void validate_serially(core::DataType type, void const* out, std::int64_t n, double value,
+                       std::uint64_t* wrong, device::StreamView stream) {
+  stream.run([=] {
+    auto const differ = [n](auto const* x, auto expected) {
+      // Written so that NaN is wrong.
+      return static_cast<std::uint64_t>(
+          std::count_if(x, x + n, [expected](auto element) { return !(element == expected); }));
+    };
+    *wrong += type == core::DataType::f64
+                  ? differ(static_cast<double const*>(out), value)
+                  : differ(static_cast<float const*>(out), static_cast<float>(value));
   });
 }
 

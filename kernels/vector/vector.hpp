@@ -24,6 +24,7 @@ struct Problem {
   struct Notes {
     /// Elements that its vectors begin behind their allocations, which are longer by as much.
     std::int64_t shift = 0;
+    bool takes_threads = false;  ///< honours Problem::threads
   };
 
   Operation operation = Operation::add;
@@ -33,6 +34,7 @@ struct Problem {
   void* out = nullptr;
   std::int64_t n = 0;
   double a = 0.5, b = -1.25, c = 0.75;
+  int threads = 0;  ///< of a host, for variants that note it; 0: all of the device
 };
 
 constexpr double bytes(Operation operation, double n, double element_bytes) {
@@ -51,11 +53,16 @@ ProblemFacts facts_of(Problem const& problem);
 /// Ends the job unless the problem is complete.
 void require_consistent(Problem const& problem);
 
-/// What stands around a computation: both enqueue on a stream of any device. x[i] = value for i < n.
-void init(core::DataType type, void* x, std::int64_t n, double value, device::StreamView stream);
+/// What stands around a computation: all enqueue on a stream of any device. x[i] = value for i < n, by so
+/// many threads of a host, 0: all of the device.
+void init(core::DataType type, void* x, std::int64_t n, double value, device::StreamView stream,
+          int threads = 0);
 /// Adds the number of elements other than `value`, NaN among them, to *wrong, in device memory.
 void validate(core::DataType type, void const* out, std::int64_t n, double value,
               std::uint64_t* wrong, device::StreamView stream);
+/// The same by one thread of the host, in host memory, once earlier work of the stream is done.
+void validate_serially(core::DataType type, void const* out, std::int64_t n, double value,
+                       std::uint64_t* wrong, device::StreamView stream);
 
 /// The launch functions behind them on a GPU.
 void launch_init(core::DataType type, void* x, std::int64_t n, double value,

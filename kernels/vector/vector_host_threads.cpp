@@ -11,7 +11,7 @@
 /// Shapes       x, y, out: n contiguous elements; slices differ by at most one element
 /// Work         add: n flop, 3 n s bytes; quadratic: 4 n flop, 2 n s bytes; out is read once more
 ///              by the caches
-/// Launch       as many threads as the device has
+/// Launch       as many threads as the problem says, else as the device has
 /// Accuracy     add: 1/2 ulp; quadratic: 2.5 eps (|a| x^2 + |b x| + |c|)
 #include "device/device.hpp"
 #include "vector/vector.hpp"
@@ -39,7 +39,7 @@ void evaluate(Problem const& p, core::Range slice) {
 }
 
 void launch(Problem const& problem, device::StreamView stream) {
-  int const count = stream.facts().multiprocessors;
+  int const count = problem.threads > 0 ? problem.threads : stream.facts().multiprocessors;
   stream.run([p = problem, count] {
     std::vector<std::jthread> threads;
     for (int t = 0; t < count; ++t) {
@@ -60,6 +60,7 @@ extern constinit Variant<Problem> const host_threads{
      .types = {core::DataType::f64, core::DataType::f32},
      .source = "DCU programming tutorial, quadFunc",
      .summary = "threads started for each execution, one slice each"},
-    launch};
+    launch,
+    {.notes = {.takes_threads = true}}};
 
 }  // namespace quadrille::kernels::vector

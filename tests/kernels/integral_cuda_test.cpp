@@ -8,6 +8,7 @@
 #include <gtest/gtest.h>
 
 #include <map>
+#include <numbers>
 #include <string>
 
 namespace quadrille::kernels::integral {
@@ -94,8 +95,8 @@ TEST(IntegralCuda, OrderedSumsHaveTheSameBitsInEverySchedule) {
       Memory memory{device, stream, problem.count};
       std::vector<std::uint64_t> now;
       for (std::string_view const name :
-           {"two_pass_host", "two_pass_device", "two_pass_device_vector", "one_launch",
-            "reduced_range"}) {
+           {"two_pass_host", "two_pass_device", "two_pass_device_vector", "two_pass_device_wide",
+            "one_launch", "reduced_range"}) {
         now.push_back(
             test::bits(memory.integrate(test::row(variants(), name, device::Kind::cuda), problem)));
       }
@@ -109,11 +110,11 @@ TEST(IntegralCuda, OrderedSumsHaveTheSameBitsInEverySchedule) {
 TEST(IntegralCuda, TwoPassAddsOddNumbersOfPartialSums) {
   test::on_every_schedule([&](device::Device& device, device::StreamView stream) {
     if (test::finds_races()) return;  // long, and no other accesses
-    for (std::int64_t const cells : {3 * 3200 - 5, 5 * 3200}) {
+    for (std::int64_t const cells : {3 * 6400 - 5, 5 * 6400}) {
       Memory memory{device, stream, cells};
       Problem const problem = default_problem(Integrand::arctan, Rule::midpoint, cells);
       for (std::string_view const name :
-           {"two_pass_host", "two_pass_device", "two_pass_device_vector"}) {
+           {"two_pass_host", "two_pass_device", "two_pass_device_vector", "two_pass_device_wide"}) {
         memory.expect_exact(test::row(variants(), name, device::Kind::cuda), problem);
       }
     }
@@ -127,9 +128,9 @@ TEST(IntegralCuda, GridsCoverAllCellsOrAreRefused) {
   EXPECT_EQ(blocks_for((std::int64_t{1} << 42) + 1, 1024, 264), 264U);
   // Cells of a block where no thread goes on to others.
   std::map<std::string_view, std::int64_t> const limited{
-      {"global_atomic", 256},          {"shared_atomic_256", 256}, {"shared_atomic_1024", 1024},
-      {"warp_shuffle", 1024},          {"two_pass_host", 3200},    {"two_pass_device", 3200},
-      {"two_pass_device_vector", 3200}};
+      {"global_atomic", 256},           {"shared_atomic_256", 256},    {"shared_atomic_1024", 1024},
+      {"warp_shuffle", 1024},           {"two_pass_host", 6400},       {"two_pass_device", 6400},
+      {"two_pass_device_vector", 6400}, {"two_pass_device_wide", 6400}};
   for (Variant<Problem> const& variant : cuda_variants()) {
     Problem problem = default_problem(Integrand::gauss, Rule::midpoint, std::int64_t{1} << 51);
     problem.type = variant.types.begin()->in;
@@ -183,6 +184,25 @@ TEST(IntegralCuda, TheRaceIsFound) {
     found = error.what();
   }
   EXPECT_NE(found.find("race"), std::string::npos) << found;
+}
+
+/// Far from 0, where f32 has whole numbers alone.
+TEST(IntegralCuda, ArgumentsInSinglePrecisionLoseTheirPhase) {
+  device::Device& device = test::kernel_device();
+  device::Stream const stream{device};
+  constexpr std::int64_t kCells = 400;
+  Memory memory{device, stream, kCells};
+  Problem problem = default_problem(Integrand::sin2cos2, Rule::midpoint, kCells);
+  problem.type = core::DataType::f32;
+  problem.upper = 4e6 * std::numbers::pi;
+  problem.lower = problem.upper - 9;
+  auto const& variant = test::row(variants(), "single_precision", device::Kind::cuda);
+
+  ASSERT_EQ(variant.role, Role::demonstration);
+  double const error = std::abs(memory.integrate(variant, problem) - exact(problem));
+  EXPECT_GT(error, 3 * error_bound(problem));
+  EXPECT_LT(error, 1);
+  memory.expect_exact(test::row(variants(), "grid_stride", device::Kind::cuda), problem);
 }
 
 TEST(IntegralCuda, ConstraintsAreRefused) {

@@ -45,7 +45,7 @@ TOP_LEVEL = {
     "CMakeLists.txt", "CMakePresets.json", "LICENSE", "README.md",
     "src", "kernels", "inputs", "jobs", "tests",
 }
-KERNEL_FILE = re.compile(r"_(ref|host_simd|kokkos|vendor|vendor_cuda|host_threads|reproducible)\.cpp$|\.cu$")
+KERNEL_FILE = re.compile(r"_(ref|host_simd|kokkos|vendor|vendor_cuda|host_threads|host_serial|reproducible)\.cpp$|\.cu$")
 KERNEL_FIELDS = ["Technique", "Before", "Shapes", "Work", "Launch", "Accuracy"]
 # "Before", the rung a technique starts from: not every technique has one.
 OPTIONAL_FIELDS = ["Before"]
