@@ -10,6 +10,7 @@
 
 #include <fcntl.h>
 #include <fmt/format.h>
+#include <hdf5_hl.h>
 #include <sys/prctl.h>
 #include <sys/resource.h>
 #include <sys/stat.h>
@@ -27,6 +28,7 @@
 #include <fstream>
 #include <iterator>
 #include <limits>
+#include <numeric>
 #include <optional>
 #include <span>
 #include <sstream>
@@ -166,21 +168,37 @@ struct WriteAttributes {
   }
 };
 
+/// Names the dimensions of samples, as HDF5 and its readers do.
+Dataset label(hid_t parent, char const* name, std::initializer_list<char const*> dimensions,
+              std::string const& unit) {
+  Dataset set{QUAD_HDF5(H5Dopen2(parent, name, H5P_DEFAULT))};
+  unsigned i = 0;
+  for (char const* const dimension : dimensions) QUAD_HDF5(H5DSset_label(set, i++, dimension));
+  WriteAttributes{set}("unit", unit);
+  return set;
+}
+
+/// Makes one of the list `name` for dimensions of other arrays.
+Dataset make_scale(hid_t parent, char const* name) {
+  Dataset set{QUAD_HDF5(H5Dopen2(parent, name, H5P_DEFAULT))};
+  QUAD_HDF5(H5DSset_scale(set, name));
+  return set;
+}
+
+/// `rank_scale`: see make_scale().
 void write_samples(hid_t parent, char const* name, std::vector<double> const& samples, int ranks,
-                   std::string const& unit = "s") {
+                   hid_t rank_scale, std::string const& unit) {
   std::size_t const n = samples.empty() ? 0 : samples.size() / static_cast<std::size_t>(ranks);
   Extents const extents{n, static_cast<hsize_t>(ranks), 1};
   Space const space{QUAD_HDF5(H5Screate_simple(3, extents.data(), nullptr))};
   write_dataset(parent, name, H5T_IEEE_F64LE, H5T_NATIVE_DOUBLE, space, samples.data());
-  Dataset const set{QUAD_HDF5(H5Dopen2(parent, name, H5P_DEFAULT))};
-  WriteAttributes const attribute{set};
-  attribute("dimensions", std::vector<std::string>{"repetition", "rank", "phase"});
-  attribute("phases", std::vector<std::string>{"repetition"});
-  attribute("unit", unit);
+  Dataset const set = label(parent, name, {"repetition", "rank", "phase"}, unit);
+  if (rank_scale >= 0) QUAD_HDF5(H5DSattach_scale(set, rank_scale, 1));
+  WriteAttributes{set}("phases", std::vector<std::string>{"repetition"});
 }
 
 /// Legs may differ in length after an interruption: the rest is NaN, and `repetitions` says where.
-void write_legs(hid_t parent, Record const& record) {
+void write_legs(hid_t parent, Record const& record, hid_t rank_scale) {
   if (record.legs.empty()) return;
   std::vector<std::string> names;
   std::vector<std::int64_t> repetitions;
@@ -200,12 +218,11 @@ void write_legs(hid_t parent, Record const& record) {
   Extents const extents{record.legs.size(), longest == 0 ? 0 : longest / ranks, ranks};
   Space const space{QUAD_HDF5(H5Screate_simple(3, extents.data(), nullptr))};
   write_dataset(parent, "legs", H5T_IEEE_F64LE, H5T_NATIVE_DOUBLE, space, padded.data());
-  Dataset const set{QUAD_HDF5(H5Dopen2(parent, "legs", H5P_DEFAULT))};
+  Dataset const set = label(parent, "legs", {"leg", "repetition", "rank"}, "s");
+  if (rank_scale >= 0) QUAD_HDF5(H5DSattach_scale(set, rank_scale, 2));
   WriteAttributes const attribute{set};
-  attribute("dimensions", std::vector<std::string>{"leg", "repetition", "rank"});
   attribute("legs", names);
   attribute("repetitions", repetitions);
-  attribute("unit", std::string{"s"});
 }
 
 template <class T>
@@ -213,6 +230,9 @@ void write_numbers(hid_t parent, char const* name, std::vector<T> const& values)
   write_dataset(parent, name, file_type<T>(), memory_type<T>(), list_space(values.size()),
                 values.data());
 }
+
+// What pairs are, in lists that stand before their samples.
+constexpr char const* kPairScales[]{"from", "to", "link"};
 
 /// A row for each pair, of the samples of each repetition.
 void write_by_pair(hid_t parent, char const* name, Record const& record,
@@ -224,10 +244,10 @@ void write_by_pair(hid_t parent, char const* name, Record const& record,
   Extents const extents{record.pairs.size(), all.size() / record.pairs.size()};
   Space const space{QUAD_HDF5(H5Screate_simple(2, extents.data(), nullptr))};
   write_dataset(parent, name, H5T_IEEE_F64LE, H5T_NATIVE_DOUBLE, space, all.data());
-  Dataset const set{QUAD_HDF5(H5Dopen2(parent, name, H5P_DEFAULT))};
-  WriteAttributes const attribute{set};
-  attribute("dimensions", std::vector<std::string>{"pair", "repetition"});
-  attribute("unit", std::string{"s"});
+  Dataset const set = label(parent, name, {"pair", "repetition"}, "s");
+  for (char const* const scale : kPairScales) {
+    QUAD_HDF5(H5DSattach_scale(set, Dataset{H5Dopen2(parent, scale, H5P_DEFAULT)}, 0));
+  }
 }
 
 void write_pairs(hid_t parent, Record const& record) {
@@ -248,6 +268,7 @@ void write_pairs(hid_t parent, Record const& record) {
   write_numbers(at, "to", to);
   Type const type = string_type();
   write_dataset(at, "link", type, type, list_space(links.size()), pointers(links).data());
+  for (char const* const scale : kPairScales) make_scale(at, scale);
   write_numbers(at, "bytes", bytes);
   write_by_pair(at, "latency", record, &measure::PairTimes::latency_s);
   write_by_pair(at, "transfer", record, &measure::PairTimes::transfer_s);
@@ -264,13 +285,21 @@ void write_case(hid_t cases, Record const& record) {
   std::ranges::replace(name, '/', '|');
   Group const at = make_group(cases, name);
   visit_case(record, WriteAttributes{at});
-  write_samples(at, "time", record.seconds, record.ranks);
-  if (!record.clock_hz.empty()) write_samples(at, "clock", record.clock_hz, record.ranks, "Hz");
-  if (!record.power_w.empty()) write_samples(at, "power", record.power_w, record.ranks, "W");
-  if (!record.energy_counter_j.empty()) {
-    write_samples(at, "energy", record.energy_counter_j, record.ranks, "J");
+  Dataset rank_scale;
+  if (!record.seconds.empty()) {
+    std::vector<int> ranks(static_cast<std::size_t>(record.ranks));
+    std::iota(ranks.begin(), ranks.end(), 0);
+    write_numbers(at, "rank", ranks);
+    rank_scale = make_scale(at, "rank");
   }
-  write_legs(at, record);
+  auto const write = [&](char const* of, std::vector<double> const& samples, char const* unit) {
+    write_samples(at, of, samples, record.ranks, rank_scale, unit);
+  };
+  write("time", record.seconds, "s");
+  if (!record.clock_hz.empty()) write("clock", record.clock_hz, "Hz");
+  if (!record.power_w.empty()) write("power", record.power_w, "W");
+  if (!record.energy_counter_j.empty()) write("energy", record.energy_counter_j, "J");
+  write_legs(at, record, rank_scale);
   write_pairs(at, record);
   visit_members(record.check, WriteAttributes{make_group(at, "check")});
   Group const summary = make_group(at, "summary");

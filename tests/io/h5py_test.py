@@ -3,6 +3,7 @@
 """Reads by h5py what the io tests write: h5py_test.py RESULT_TEST FIELD_TEST MPIRUN..."""
 
 import os
+import pathlib
 import subprocess
 import sys
 import tempfile
@@ -63,8 +64,25 @@ def check_result(file: h5py.File) -> None:
     assert summary["warmups"] == 7 and summary["warmup_s"] == 0.9 and "warmup" not in case
     assert "ratio_to_vendor" in summary and "hidden" in summary
 
+    def dimensions(name):
+        return [dimension.label for dimension in case[name].dims]
+
+    for name in ("time", "clock", "power", "energy"):
+        assert dimensions(name) == ["repetition", "rank", "phase"], name
+        assert list(case[name].dims[1]["rank"]) == [0, 1, 2], name
+    assert dimensions("legs") == ["leg", "repetition", "rank"] and len(case["legs"].dims[2]["rank"]) == 3
+    for name in ("pairs/latency", "pairs/transfer"):
+        assert dimensions(name) == ["pair", "repetition"], name
+        pair = case[name].dims[0]
+        assert list(pair["from"]) == [0, 0, 1, 1, 2, 2] and list(pair["to"]) == [1, 2, 0, 2, 0, 1], name
+        assert pair["link"][1] == b"network", name
+
+    readme = (pathlib.Path(__file__).resolve().parent.parent.parent / "src/io/README.md").read_text()
+    for name in {*file, *case, *case["pairs"]} - {"cases", "pairs"}:
+        assert f"{name}`" in readme, f"src/io/README.md lacks {name}"
+
     units = {}
-    case.visititems(lambda name, item: units.update({name: item.attrs["unit"]} if "dimensions" in item.attrs else {}))
+    case.visititems(lambda name, item: units.update({name: item.attrs["unit"]} if "unit" in item.attrs else {}))
     assert units == {"time": "s", "clock": "Hz", "power": "W", "energy": "J", "legs": "s", "pairs/latency": "s",
                      "pairs/transfer": "s"}, units
 
