@@ -15,7 +15,7 @@
 #   jobs/profile.sh --sass gemm_vectorized     of the program, or of an object or cubin
 #
 #   QUADRILLE=build/quadrille   the program
-#   KERNEL=gemm_                what the kernel's name begins with; default: the workload
+#   KERNEL=gemm_                what the kernel's name begins with, where a repetition launches several
 set -euo pipefail
 home=$(cd "$(dirname "${BASH_SOURCE[0]}")/.." && pwd)
 program=${QUADRILLE:-$home/build/quadrille}
@@ -34,8 +34,9 @@ command -v ncu >/dev/null || { echo "profile: no ncu; load Nsight Compute" >&2 &
 
 global=l1tex__average_t_sectors_per_request_pipe_lsu_mem_global_op
 shared=l1tex__data_bank_conflicts_pipe_lsu_mem_shared_op
-# The first launch is that of the check, with cold caches.
-exec ncu --kernel-name "regex:^${KERNEL:-${workload}_}" --launch-skip 1 --launch-count 1 \
+# Not the first run, whose caches are cold, and not what fills and checks the operands.
+exec ncu --nvtx --nvtx-include "quadrille@$workload/$variant/repetition/" ${KERNEL:+--kernel-name "regex:^$KERNEL"} \
+  --launch-count 1 \
   --section SpeedOfLight --section InstructionStats --section WarpStateStats \
   --metrics "${global}_ld.ratio,${global}_st.ratio,${shared}_ld.sum,${shared}_st.sum" \
   "$program" run --case "$workload" --set variant="$variant" \

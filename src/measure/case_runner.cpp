@@ -6,6 +6,7 @@
 #include "comm/link.hpp"
 #include "core/units.hpp"
 #include "device/host/memory.hpp"
+#include "device/profiler_range.hpp"
 #include "measure/case_records.hpp"
 #include "measure/result_check.hpp"
 
@@ -38,6 +39,7 @@ class CaseRun {
         sampler_{world_, case_, description_, *instruments_, *workload_, hooks()} {}
 
   std::vector<Record> run() {
+    device::ProfilerRange const range{case_.name};
     begin_records();
     if (runs_.empty()) return std::move(records_);
     if (description_.pairs) links_ = comm::links_between_ranks(world_);

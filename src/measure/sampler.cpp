@@ -3,6 +3,7 @@
 #include "measure/sampler.hpp"
 
 #include "comm/job_guard.hpp"
+#include "device/profiler_range.hpp"
 
 #include <fmt/format.h>
 
@@ -79,6 +80,11 @@ class DeviceInstruments final : public Instruments {
   std::size_t marked_ = 0, read_ = 0;
 };
 
+/// By which profilers filter: "repetition", and the legs that show a part of it by their names.
+std::string range_name(Leg leg) {
+  return leg == Leg::overlapped ? "repetition" : std::string{core::to_text(leg)};
+}
+
 }  // namespace
 
 core::Timing resolved(core::Timing timing, device::Kind kind, Traits const& traits) {
@@ -127,7 +133,9 @@ double Sampler::repetition(VariantRun const& run, Leg leg) {
 
 Sampler::Sample Sampler::repetition(VariantRun const& run, Leg leg, std::int64_t executions,
                                     std::int64_t max_calls) {
+  device::ProfilerRange const of_variant{std::string{run.variant->name}};
   clear_outputs(run);
+  device::ProfilerRange const of_repetition{range_name(leg)};
   if (description_.pairs) return repetition_in_steps(run, leg, *description_.pairs, max_calls);
   instruments_.start(max_calls);
   enqueue(run, leg, 0, executions);
@@ -238,6 +246,8 @@ void Sampler::halve(VariantRun& run, std::optional<device::Gate::Expiry> const& 
 }
 
 double Sampler::first_run(VariantRun& run) {
+  // Its caches are cold: profilers tell it from the repetitions of a variant.
+  device::ProfilerRange const range{"first run"};
   return world_.group().max(limited(run, Leg::overlapped, "first run"));
 }
 
@@ -401,7 +411,9 @@ void Sampler::sustain(VariantRun& run, std::size_t leg) {
     if (run.legs[leg] == Leg::overlapped) read_telemetry(run);
     return sum;
   };
+  device::ProfilerRange const of_variant{std::string{run.variant->name}};
   clear_outputs(run);
+  device::ProfilerRange const of_repetitions{range_name(run.legs[leg])};
   instruments_.start(0);
   std::size_t marks = 0;
   double spent = 0;

@@ -2,6 +2,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "run/measure_all.hpp"
 
+#include "device/profiler_range.hpp"
 #include "io/field_file.hpp"
 #include "io/json.hpp"
 #include "io/whole_file.hpp"
@@ -48,6 +49,7 @@ std::string begin_junit(comm::World const& world, std::string const& path,
 core::Exit measure_all(comm::World& world, core::Config const& config, Plan& plan,
                        Destination const& destination, measure::RunInfo const& about,
                        measure::Fault fault) {
+  device::ProfilerRange const range{"run"};
   world.enter_phase("open the result", config.run.timeout.init_s);
   std::string id = destination.run_id.empty() ? unique_id() : destination.run_id;
   world.group().broadcast(id);

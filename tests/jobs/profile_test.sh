@@ -19,9 +19,12 @@ grep -q "no ncu" "$folder/out" || fail "it does not say that there is no ncu"
 printf '#!%s\nprintf "%%s\\n" "$@"\n' "$(command -v bash)" >"$folder/ncu"
 chmod +x "$folder/ncu"
 PATH=$folder bash "$home/jobs/profile.sh" transpose naive_8x32 --set size=1Ki >"$folder/out"
-for expected in 'regex:^transpose_' InstructionStats WarpStateStats variant=naive_8x32 size=1Ki; do
+for expected in 'quadrille@transpose/naive_8x32/repetition/' InstructionStats WarpStateStats variant=naive_8x32 size=1Ki; do
   grep -qxF "$expected" "$folder/out" || fail "ncu is not called with $expected"
 done
+! grep -q "regex" "$folder/out" || fail "it picks kernels by name unasked"
+PATH=$folder KERNEL=transpose_blocks bash "$home/jobs/profile.sh" transpose naive_8x32 >"$folder/named"
+grep -qxF 'regex:^transpose_blocks' "$folder/named" || fail "it does not take the kernel's name"
 grep -q "sectors_per_request.*_ld.ratio,.*bank_conflicts.*_st.sum" "$folder/out" || fail "counters are missing"
 
 status=0
