@@ -2,6 +2,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "device/occupancy.hpp"
 
+#include "device/block_limits.hpp"
+
 #include <algorithm>
 
 namespace quadrille::device {
@@ -32,24 +34,31 @@ Multiprocessor multiprocessor(int compute_capability) {
   }
 }
 
-int resident_blocks(Multiprocessor const& offered, BlockNeeds const& needs) {
+BlockLimits block_limits(Multiprocessor const& offered, BlockNeeds const& needs) {
+  BlockLimits limits{.blocks = offered.blocks};
   int const warps = (needs.threads + kWarp - 1) / kWarp;
-  if (warps == 0 || needs.threads > 1024) return 0;
-  int const by_threads = offered.threads / kWarp / warps;
+  if (warps == 0 || needs.threads > 1024) return limits;
+  limits.threads = offered.threads / kWarp / warps;
 
   // Each partition has its own registers, so what is left over in one helps no warp of another.
-  int by_registers = offered.blocks;
+  limits.registers = offered.blocks;
   if (needs.registers > 0) {
     int const each = round_up(needs.registers * kWarp, offered.register_unit);
-    if (each * round_up(warps, offered.partitions) > offered.registers) return 0;
-    by_registers = offered.registers / offered.partitions / each * offered.partitions / warps;
+    bool const fits = each * round_up(warps, offered.partitions) <= offered.registers;
+    limits.registers =
+        fits ? offered.registers / offered.partitions / each * offered.partitions / warps : 0;
   }
 
   std::size_t const shared =
       round_up(needs.shared_bytes + offered.shared_reserved, offered.shared_unit);
-  int const by_shared =
+  limits.shared_memory =
       shared == 0 ? offered.blocks : static_cast<int>(offered.shared_bytes / shared);
-  return std::min({by_threads, by_registers, by_shared, offered.blocks});
+  return limits;
+}
+
+int resident_blocks(Multiprocessor const& offered, BlockNeeds const& needs) {
+  BlockLimits const limits = block_limits(offered, needs);
+  return std::min({limits.threads, limits.registers, limits.shared_memory, limits.blocks});
 }
 
 }  // namespace quadrille::device

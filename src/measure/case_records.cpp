@@ -2,9 +2,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "measure/case_records.hpp"
 
-#include "core/units.hpp"
-#include "device/kernel_facts.hpp"
-#include "device/occupancy.hpp"
+#include "device/kernel_text.hpp"
 
 #include <fmt/format.h>
 
@@ -16,29 +14,6 @@ namespace quadrille::measure {
 namespace {
 
 using kernels::Role;
-
-/// "gemm_naive_kernel: grid 128x128x1, block 32x32x1, 40 registers, ..."
-std::string describe(device::KernelFacts const& kernel, device::Facts const& device) {
-  auto const shape = [](std::array<std::int64_t, 3> const& n) {
-    return fmt::format("{}x{}x{}", n[0], n[1], n[2]);
-  };
-  auto const product = [](std::array<std::int64_t, 3> const& n) {
-    return static_cast<double>(n[0] * n[1] * n[2]);
-  };
-  double const at_once = static_cast<double>(kernel.resident_blocks) * device.multiprocessors;
-  device::Multiprocessor const offered = device::multiprocessor(device.compute_capability);
-  std::string text = fmt::format(
-      "{}: grid {}, block {}, {} registers, {} shared, {} blocks a multiprocessor", kernel.name,
-      shape(kernel.grid), shape(kernel.block), kernel.registers,
-      core::format_bytes(static_cast<double>(kernel.shared_bytes)), kernel.resident_blocks);
-  if (offered.threads > 0) {
-    text += fmt::format(" ({:.0f} % of its threads)",
-                        100 * kernel.resident_blocks * product(kernel.block) / offered.threads);
-  }
-  if (at_once > 0) text += fmt::format(", {:.2f} waves", product(kernel.grid) / at_once);
-  if (kernel.local_bytes > 0) text += fmt::format(", {} B of local memory", kernel.local_bytes);
-  return text;
-}
 
 /// Who computed it, as a result names it.
 std::string_view backend_of(kernels::VariantInfo const& variant) {
@@ -182,7 +157,7 @@ void record_kernels(comm::World& world, Workload& workload, Traits const& traits
   auto const found = device::recorded_kernels(
       world.stream(), [&] { workload.run(world, Leg::overlapped, variant); });
   for (device::KernelFacts const& kernel : found) {
-    record.kernels.push_back(describe(kernel, world.device().facts()));
+    record.kernels.push_back(device::to_text(kernel, world.device().facts()));
     if (kernel.modelled_blocks == kernel.resident_blocks || kernel.modelled_blocks == 0) continue;
     record.suspect.push_back(
         fmt::format("{}: the occupancy model says {} blocks for each multiprocessor, the driver {}",

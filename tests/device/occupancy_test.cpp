@@ -2,6 +2,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "device/occupancy.hpp"
 
+#include "device/block_limits.hpp"
+
 #include <gtest/gtest.h>
 
 namespace quadrille::device {
@@ -29,6 +31,16 @@ TEST(Occupancy, IsLimitedByThreadsBlocksRegistersAndSharedMemory) {
 TEST(Occupancy, GivesRegistersByPartition) {
   EXPECT_EQ(resident_blocks(multiprocessor(90), {128, 168, 0}), 3);
   EXPECT_EQ(resident_blocks(multiprocessor(90), {384, 168, 0}), 1);
+}
+
+/// The same kernel: of 100 KiB a block takes 8 KiB and the system's 1 KiB.
+TEST(Occupancy, IsTheLeastOfItsLimits) {
+  BlockLimits const limits = block_limits(multiprocessor(86), {1024, 37, 8192});
+
+  EXPECT_EQ(limits.threads, 1);
+  EXPECT_EQ(limits.registers, 1);
+  EXPECT_EQ(limits.shared_memory, 11);
+  EXPECT_EQ(limits.blocks, 16);
 }
 
 TEST(Occupancy, IsZeroWhereABlockDoesNotFit) {
