@@ -1,7 +1,7 @@
 // SPDX-FileCopyrightText: 2026 The Quadrille developers
 // SPDX-License-Identifier: Apache-2.0
 /// @file
-/// Convolution by OpenBLAS on the column matrix: the bar on the host.
+/// Convolution by BLAS on the column matrix: the bar on the host.
 ///
 ///   Y = W X_col
 ///
@@ -11,14 +11,14 @@
 /// Shapes       nchw or nhwc, any extents; taps outside of the image are 0
 /// Work         2 n k p q (c / groups) r s flop; the columns, c r s floats a position, are written once
 ///              and read once
-/// Launch       one parallel loop of the stream; OpenBLAS is set to one thread. A buffer of 2 MiB for
+/// Launch       one parallel loop of the stream; the library is set to one thread. A buffer of 2 MiB for
 ///              each thread, or a column of 16 positions where that is more
 /// Accuracy     that of the library; eps (sqrt(c r s) + 2) w for random data
 #include "conv2d/conv2d.hpp"
 #include "conv2d/conv2d_columns.hpp"
 #include "device/host/parallel.hpp"
-
-#include <cblas.h>
+#include "vendor/blas.hpp"
+#include "vendor/cblas.hpp"
 
 #include <algorithm>
 #include <vector>
@@ -31,7 +31,7 @@ constexpr std::int64_t kMinPositions = 16;
 
 void convolve(Problem const& problem, device::StreamView stream) {
   Shape const& z = problem.shape;
-  if (openblas_get_num_threads() != 1) openblas_set_num_threads(1);
+  blas::use_threads(1);
   std::int64_t const terms = z.terms();
   std::int64_t const positions = z.positions();
   std::int64_t const block = std::min(
@@ -50,8 +50,8 @@ void convolve(Problem const& problem, device::StreamView stream) {
           columns<float>(problem, image, g, at, buffer.data(), at.count);
           float const* const w = problem.w.as<float>() + g * filters * terms;
           float* const y = problem.y.as<float>() + image * z.k * positions;
-          auto const narrow = [](std::int64_t x) { return static_cast<blasint>(x); };
-          blasint const ld_w = narrow(std::max<std::int64_t>(1, terms));
+          auto const narrow = [](std::int64_t x) { return static_cast<int>(x); };
+          int const ld_w = narrow(std::max<std::int64_t>(1, terms));
           if (problem.layout == DataLayout::nchw) {
             cblas_sgemm(CblasRowMajor, CblasNoTrans, CblasNoTrans, narrow(filters),
                         narrow(at.count), narrow(terms), 1, w, ld_w, buffer.data(),
@@ -85,7 +85,7 @@ extern constinit Variant<Problem> const vendor_host{
      .where = Where::host,
      .types = {core::DataType::f32},
      .needs = {.other = "k, p q and c r s below 2^31"},
-     .source = "OpenBLAS",
+     .source = QUADRILLE_BLAS,
      .summary = "cblas_sgemm on blocks of the column matrix, 2 MiB for each thread"},
     launch,
     {.unsupported = unsupported}};

@@ -52,5 +52,5 @@ get_property(kernels GLOBAL PROPERTY QUADRILLE_CUDA_KERNELS)
 add_library(quadrille_kernels_simt STATIC EXCLUDE_FROM_ALL)
 quadrille_interpret(quadrille_kernels_simt ${kernels})
 target_link_libraries(quadrille_kernels_simt PRIVATE quadrille_kernels_host
-  quadrille_kernels_host_simd quadrille_kernels_kokkos ${OPENBLAS_LIBRARY} quadrille_flags)
+  quadrille_kernels_host_simd quadrille_kernels_kokkos ${QUADRILLE_BLAS_LIBRARIES} quadrille_flags)
 target_link_options(quadrille_kernels_simt INTERFACE LINKER:--undefined=quadrille_check_cpu)

@@ -7,11 +7,11 @@
 
 namespace quadrille::kernels::transpose {
 
-extern constinit Library<Problem> const openblas, cublas;
+extern constinit Library<Problem> const blas_library, cublas;
 
 /// That of a row; empty for rows of this project.
 inline Library<Problem> library_of(VariantInfo const& row) {
-  return kernels::library_of<Problem>(row, openblas, cublas);
+  return kernels::library_of<Problem>(row, blas_library, cublas);
 }
 
 }  // namespace quadrille::kernels::transpose

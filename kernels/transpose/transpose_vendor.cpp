@@ -1,7 +1,7 @@
 // SPDX-FileCopyrightText: 2026 The Quadrille developers
 // SPDX-License-Identifier: Apache-2.0
 /// @file
-/// Transpose by OpenBLAS: the bar on the host.
+/// Transpose by BLAS: the bar on the host.
 ///
 ///   out = in^T
 ///
@@ -14,36 +14,50 @@
 /// Accuracy     exact: the library multiplies by 1
 #include "device/host/parallel.hpp"
 #include "transpose/transpose_library.hpp"
+#include "vendor/blas.hpp"
+#include "vendor/cblas.hpp"
 
-#include <cblas.h>
+#include <fmt/format.h>
+
+#include <type_traits>
 
 namespace quadrille::kernels::transpose {
 namespace {
 
-/// These columns of `in`.
-template <class T, class Function>
-void transpose_part(Function* function, Problem const& p, core::Range cols) {
-  if (p.in.rows == 0 || cols.count == 0) return;
-  auto const narrow = [](std::int64_t x) { return static_cast<blasint>(x); };
-  function(CblasRowMajor, CblasTrans, narrow(p.in.rows), narrow(cols.count), T{1},
-           p.in.as<T>() + cols.first, narrow(p.in.ld), p.out.as<T>() + cols.first * p.out.ld,
-           narrow(p.out.ld));
+/// An extension of BLAS that OpenBLAS has, and BLIS and the reference have not.
+template <class T>
+auto* omatcopy() {
+  using Function =
+      void(decltype(CblasRowMajor), decltype(CblasTrans), int, int, T, T const*, int, T*, int);
+  static auto* const function =
+      blas::find<Function>(std::is_same_v<T, double> ? "cblas_domatcopy" : "cblas_somatcopy");
+  return function;
 }
 
-template <class T, class Function>
-void transpose(Function* function, Problem const& p, device::StreamView stream) {
+/// These columns of `in`.
+template <class T>
+void transpose_part(Problem const& p, core::Range cols) {
+  if (p.in.rows == 0 || cols.count == 0) return;
+  auto const narrow = [](std::int64_t x) { return static_cast<int>(x); };
+  omatcopy<T>()(CblasRowMajor, CblasTrans, narrow(p.in.rows), narrow(cols.count), T{1},
+                p.in.as<T>() + cols.first, narrow(p.in.ld), p.out.as<T>() + cols.first * p.out.ld,
+                narrow(p.out.ld));
+}
+
+template <class T>
+void transpose(Problem const& p, device::StreamView stream) {
   std::int64_t const parts = device::parallel_threads(stream);
   device::parallel_for(stream, parts, [=](std::int64_t part) {
-    transpose_part<T>(function, p, core::split_evenly(p.in.cols, parts, part));
+    transpose_part<T>(p, core::split_evenly(p.in.cols, parts, part));
   });
 }
 
 void transpose_whole(Problem const& p, device::StreamView stream) {
   stream.run([p] {
     if (p.in.type == core::DataType::f64) {
-      transpose_part<double>(cblas_domatcopy, p, {0, p.in.cols});
+      transpose_part<double>(p, {0, p.in.cols});
     } else {
-      transpose_part<float>(cblas_somatcopy, p, {0, p.in.cols});
+      transpose_part<float>(p, {0, p.in.cols});
     }
   });
   stream.synchronize();
@@ -53,11 +67,16 @@ void launch(Problem const& problem, device::StreamView stream) {
   bool const wide = problem.in.type == core::DataType::f64;
   stream.run([problem, stream, wide] {
     if (wide) {
-      transpose<double>(cblas_domatcopy, problem, stream);
+      transpose<double>(problem, stream);
     } else {
-      transpose<float>(cblas_somatcopy, problem, stream);
+      transpose<float>(problem, stream);
     }
   });
+}
+
+std::string unsupported(Problem const&) {
+  bool const is_there = omatcopy<double>() != nullptr && omatcopy<float>() != nullptr;
+  return is_there ? "" : fmt::format("needs cblas_domatcopy, which {} lacks", blas::library());
 }
 
 }  // namespace
@@ -68,10 +87,11 @@ extern constinit Variant<Problem> const vendor_host{
      .where = Where::host,
      .types = {core::DataType::f64, core::DataType::f32},
      .needs = {.max_extent = kMaxInt, .max_ld = kMaxInt},
-     .source = "OpenBLAS",
+     .source = QUADRILLE_BLAS,
      .summary = "cblas_domatcopy, cblas_somatcopy"},
-    launch};
+    launch,
+    {.unsupported = unsupported}};
 
-extern constinit Library<Problem> const openblas{.plain = transpose_whole};
+extern constinit Library<Problem> const blas_library{.plain = transpose_whole};
 
 }  // namespace quadrille::kernels::transpose

@@ -9,6 +9,7 @@
 #include "device/host/topology.hpp"
 #include "device/kokkos_runtime.hpp"
 #include "io/version.hpp"
+#include "vendor/blas.hpp"
 
 #include <fmt/format.h>
 #include <sys/utsname.h>
@@ -18,7 +19,6 @@
 #include <cctype>
 
 extern char** environ;
-extern "C" char* openblas_get_config();
 
 namespace quadrille::commands {
 
@@ -41,9 +41,9 @@ std::vector<std::pair<std::string, std::string>> build_facts() {
           {"build_type", QUADRILLE_BUILD_TYPE},
           {"host_arch", QUADRILLE_HOST_ARCH},
           {"mpi", comm::mpi_library_version()},
-          {"kokkos", device::kokkos_version()},
+          {"kokkos", fmt::format("{}, {}", device::kokkos_version(), QUADRILLE_KOKKOS)},
           {"hdf5", fmt::format("{} (built: {})", io::hdf5_version(), QUADRILLE_HDF5)},
-          {"blas", openblas_get_config()},
+          {"blas", kernels::blas::library()},
           {"cuda", QUADRILLE_CUDA},
           {"driver", device::driver_version()},
           {"cpu", device::cpu_name()},

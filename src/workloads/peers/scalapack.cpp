@@ -1,6 +1,7 @@
 // SPDX-FileCopyrightText: 2026 The Quadrille developers
 // SPDX-License-Identifier: Apache-2.0
 #include "comm/mpi_handle.hpp"
+#include "vendor/blas.hpp"
 #include "workloads/peers/peer.hpp"
 
 #include <algorithm>
@@ -12,7 +13,6 @@ int Csys2blacs_handle(MPI_Comm comm);
 void Cblacs_gridinit(int* context, char const* order, int rows, int cols);
 void Cblacs_gridexit(int context);
 void Cfree_blacs_system_handle(int handle);
-void openblas_set_num_threads(int threads);
 void descinit_(int* desc, int const* m, int const* n, int const* mb, int const* nb, int const* rsrc,
                int const* csrc, int const* context, int const* lld, int* info);
 void pdgemm_(char const* ta, char const* tb, int const* m, int const* n, int const* k,
@@ -98,7 +98,7 @@ class Gemm final : public PeerCall {
 
  private:
   void multiply() const {
-    openblas_set_num_threads(world_.placement().threads);
+    kernels::blas::use_threads(world_.placement().threads);
     Descriptor const da = blacs_.describe(p_.layout.a, p_.a);
     Descriptor const db = blacs_.describe(p_.layout.b, p_.b);
     Descriptor const dc = blacs_.describe(p_.layout.c, p_.c);
