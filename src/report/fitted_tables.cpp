@@ -240,14 +240,15 @@ void add_figures(Rows& rows, Records const& records) {
   };
   bool const is_measured = any_of([](Record const& r) { return !r.unit.empty(); });
   bool const is_called = any_of(counts_calls);
-  rows.add("median_s", is_called || any_of(is_exchange) ? TableColumn::kAlways : 8);
+  bool const is_sent = any_of(is_exchange);
+  rows.add("median_s", is_called || is_sent ? TableColumn::kAlways : 8);
   if (!is_measured) rows.columns.back().head = "simulated in";
   rows.add("interval", Align::right, 4, precision);
   rows.add_details({"min_s", "median_low_s", "max_s"});
   rows.add_details({"message_bytes", "latency_us"});
   bool const has_ranks = any_of([](Record const& r) { return r.ranks > 1; });
   bool const has_rate = is_measured && !is_called;
-  if (has_rate && has_ranks) rows.add("rate_per_rank", TableColumn::kAlways);
+  if (has_rate && has_ranks) rows.add("rate_per_rank", is_sent ? 28 : TableColumn::kAlways);
   if (has_rate) rows.add("rate", has_ranks ? 27 : TableColumn::kAlways);
   if (is_called) rows.add_details({"rate"});
   rows.add(std::string{kVendorHead}, Align::right, 30, vendor_share);

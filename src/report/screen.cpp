@@ -31,7 +31,7 @@ using measure::Record;
 
 // A case has a line on the first screen, where these suffice; the others are in the tables.
 constexpr std::size_t kMaxCases = 24;
-// Longer names of cases are shortened where a column would have no room.
+// Longer names of cases and variants are shortened where a column would have no room.
 constexpr std::size_t kShortName = 14;
 // Lines of one kind among what stands out, and names of cases that share an advice.
 constexpr std::size_t kMaxLines = 4, kMaxAdvised = 6;
@@ -224,6 +224,7 @@ std::vector<TableColumn> columns_of(std::vector<CaseAssessment const*> const& li
     transports.cells.push_back(is_best ? shown(one->best->transport) : "-");
   }
   columns.push_back(column("variant", Align::left, TableColumn::kAlways, of_key("variant")));
+  columns.back().short_width = kShortName;
   auto const any_of = [&](auto const& is_so) {
     return std::ranges::any_of(
         lines, [&](auto const* one) { return one->best != nullptr && is_so(*one->best); });
@@ -241,7 +242,7 @@ std::vector<TableColumn> columns_of(std::vector<CaseAssessment const*> const& li
   }
   columns.push_back(
       column("rate", Align::right, has_ranks ? 11 : TableColumn::kAlways, rate("rate")));
-  columns.push_back(column("vendor", Align::right, 14,
+  columns.push_back(column("vendor", Align::right, 17,
                            [](Record const& r) { return is_own(r) ? vendor_share(r) : "-"; }));
   columns.push_back(column("copy", Align::right, 10, copy_share));
   columns.push_back(column("peak", Align::right, 9, peak_share));

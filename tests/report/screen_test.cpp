@@ -111,6 +111,7 @@ TEST(Screen, KeepsWhatAnswersInEightyColumns) {
   for (Record& r : result.records) {
     if (r.name == "noisy") r.size = {4096};
     if (r.name == "sweep.2") r.name = "a_sweep_of_some_length.2";
+    if (r.name == "sweep.1") r.variant += "_of_a_variant_of_some_length";
   }
   std::string const text = render_screen(result, {.width = 80});
   std::string const heads = line_of(text, "case ");
