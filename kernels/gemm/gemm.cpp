@@ -106,7 +106,8 @@ QUAD_TABLE(Variant<Problem> const, kTable,
   wgmma_specialised,
   wgmma_multicast,
   wgmma_persistent,
-  wgmma_register_operand
+  wgmma_register_operand,
+  wgmma_rounded
 );
 // clang-format on
 
@@ -190,7 +191,9 @@ ErrorBound::ErrorBound(core::DataType stored, core::Compute compute, std::int64_
                        std::int64_t parts)
     : adding_{1.5 * core::epsilon_of(compute)},
       root_k_{std::sqrt(static_cast<double>(std::max<std::int64_t>(k, 1)))},
-      rounding_{compute == core::Compute::tf32 ? 0x1p-10 : 0},
+      rounding_{compute == core::Compute::tf32   ? 0x1p-10
+                : compute == core::Compute::bf16 ? core::epsilon_of(core::DataType::bf16)
+                                                 : 0},
       storing_{core::epsilon_of(stored)},
       root_parts_{parts > 1 ? std::sqrt(static_cast<double>(parts)) : 0},
       least_{core::least_of(stored)},

@@ -83,7 +83,7 @@ constexpr double compulsory_bytes(double m, double n, double k, double beta, dou
 ///   1.5 eps (|a| |b| + sqrt(k) |c| + |beta c0|)  adding up, in eps of `compute`: the error of step l
 ///       is a random part of the sum so far, s_l, so all are sqrt(sum s_l^2). Terms of both signs
 ///       walk at random: s_l^2 is about l |a|^2 |b|^2 / k^2. Terms of one sign: s_l = l c / k
-///   eps_in (4 |a| |b| / sqrt(k) + |c|)           inputs that are rounded first (tf32)
+///   eps_in (4 |a| |b| / sqrt(k) + |c|)           inputs that are rounded first (f32 in tf32 or bf16)
 ///   eps_out (|c| + |beta c0|)                    storing c in `stored`; of several parts of k, after
 ///       each of which it is stored, eps_out (1.5 (|c| + |beta c0|) sqrt(parts) + |a| |b|
 ///       sqrt(parts / k)): random too, and where the first terms are the largest each is one of c

@@ -23,7 +23,8 @@ double epsilon_of(Compute compute) {
   switch (compute) {
     case Compute::f64: return epsilon_of(DataType::f64);
     case Compute::f32:
-    case Compute::tf32: return epsilon_of(DataType::f32);
+    case Compute::tf32:
+    case Compute::bf16: return epsilon_of(DataType::f32);
     case Compute::f16: return epsilon_of(DataType::f16);
     case Compute::automatic:
     case Compute::i64:

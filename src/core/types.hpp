@@ -18,14 +18,15 @@ namespace quadrille::core {
 /// with them yet.
 enum class DataType { f64, f32, f16, bf16, i64, i32, i8, e4m3, e5m2 };
 
-/// What a product multiplies and adds in. tf32 rounds f32 inputs to 10 bits of mantissa and adds in
-/// f32. Automatic: see compute_for().
-enum class Compute { automatic, f64, f32, tf32, f16, i64, i32 };
+/// What a product multiplies and adds in. tf32 and bf16 round f32 inputs to 10 and 7 bits of mantissa
+/// and add in f32. Automatic: see compute_for().
+enum class Compute { automatic, f64, f32, tf32, bf16, f16, i64, i32 };
 constexpr auto enum_names(Compute) {
-  return EnumNames<Compute, 7>{{{Compute::automatic, "auto"},
+  return EnumNames<Compute, 8>{{{Compute::automatic, "auto"},
                                 {Compute::f64, "f64"},
                                 {Compute::f32, "f32"},
                                 {Compute::tf32, "tf32"},
+                                {Compute::bf16, "bf16"},
                                 {Compute::f16, "f16"},
                                 {Compute::i64, "i64"},
                                 {Compute::i32, "i32"}}};

@@ -52,7 +52,9 @@ int on_tensor_cores(Rate const& rate, DataType in, Compute compute) {
   if (in == DataType::f16 && (compute == Compute::f16 || compute == Compute::f32)) {
     return rate.tensor_f16;
   }
-  if (in == DataType::bf16 && compute == Compute::f32) return rate.has_bf16 ? rate.tensor_f16 : 0;
+  bool const is_bf16 = in == DataType::bf16 && compute == Compute::f32;
+  bool const is_rounded_to_bf16 = in == DataType::f32 && compute == Compute::bf16;
+  if (is_bf16 || is_rounded_to_bf16) return rate.has_bf16 ? rate.tensor_f16 : 0;
   if (in == DataType::i8 && compute == Compute::i32) return rate.tensor_i8;
   return 0;
 }

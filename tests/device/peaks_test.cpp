@@ -26,6 +26,8 @@ TEST(Peaks, AreThoseOfTheDataSheet) {
   EXPECT_NEAR(kHopper.of(Unit::tensor_cores, DataType::f64, Compute::f64), 66.9e12, 0.1e12);
   EXPECT_NEAR(kHopper.of(Unit::cuda_cores, DataType::f32, Compute::f32), 66.9e12, 0.1e12);
   EXPECT_NEAR(kHopper.of(Unit::tensor_cores, DataType::f32, Compute::tf32), 535e12, 1e12);
+  EXPECT_EQ(kHopper.of(Unit::tensor_cores, DataType::f32, Compute::bf16),
+            kHopper.of(Unit::tensor_cores, DataType::bf16, Compute::f32));
   EXPECT_NEAR(kHopper.of(Unit::tensor_cores, DataType::bf16, Compute::f32), 1070e12, 1e12);
   EXPECT_NEAR(kHopper.of(Unit::tensor_cores, DataType::i8, Compute::i32), 2141e12, 1e12);
 }

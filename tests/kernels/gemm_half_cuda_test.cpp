@@ -17,7 +17,7 @@
 #include <tuple>
 #include <vector>
 
-/// The products of 16-bit matrices, and of f32 in tf32.
+/// The products of 16-bit matrices, and of f32 in tf32 and bf16.
 namespace quadrille::kernels::gemm {
 namespace {
 
@@ -27,7 +27,7 @@ using test::DeviceArray;
 using test::FarMatrix;
 using test::KernelMode;
 
-constexpr Types kTf32{DataType::f32, Compute::tf32};
+constexpr Types kTf32{DataType::f32, Compute::tf32}, kBf16{DataType::f32, Compute::bf16};
 
 bool takes(VariantInfo const& row, Types const& types) {
   return std::find(row.types.begin(), row.types.end(), types) != row.types.end();
@@ -38,7 +38,7 @@ enum class Rows { all, ragged };
 std::vector<std::string_view> rows(Rows which = Rows::all) {
   std::vector<std::string_view> names;
   for (Variant<Problem> const& row : variants()) {
-    bool const is_of_ladder = takes(row, DataType::f16) || takes(row, kTf32);
+    bool const is_of_ladder = takes(row, DataType::f16) || takes(row, kTf32) || takes(row, kBf16);
     if (row.where != Where::cuda || row.role == Role::vendor || !is_of_ladder) continue;
     if (!takes_any_extents(row)) continue;
     if (which != Rows::all && row.needs.row_bytes >= 16) continue;

@@ -229,6 +229,8 @@ TEST(Gemm, ErrorBoundIsThatOfRandomRoundings) {
   EXPECT_DOUBLE_EQ((ErrorBound{DataType::f32, Compute::f32, 0}(0, 0, 7)), 0x1p-23 * (1.5 * 7 + 7));
   EXPECT_DOUBLE_EQ((ErrorBound{DataType::f32, Compute::tf32, 16}(8, 2, 0)),
                    0x1p-23 * (1.5 * (8 + 4 * 2) + 2) + 0x1p-10 * (8 + 2));
+  EXPECT_DOUBLE_EQ((ErrorBound{DataType::f32, Compute::bf16, 16}(8, 2, 0)),
+                   0x1p-23 * (1.5 * (8 + 4 * 2) + 2) + 0x1p-7 * (8 + 2));
   // Stored after each of 4 parts, in a type that is coarser than what adds.
   EXPECT_DOUBLE_EQ((ErrorBound{DataType::f16, Compute::f32, 16, 4}(8, 2, 0)),
                    0x1p-23 * 1.5 * (8 + 4 * 2) + 0x1p-10 * (1.5 * 2 * 2 + 8 * 2 / 4.0) + 0x1p-24);
@@ -309,6 +311,7 @@ TEST(Gemm, ErrorBoundSeparatesRightFromRoundedInputs) {
       }
       EXPECT_LE((worst_ratio<core::bf16, float>(DataType::bf16, Compute::f32, kind, k)), 0.5);
       EXPECT_LE((worst_ratio<Tf32, float>(DataType::f32, Compute::tf32, kind, k)), 0.5);
+      EXPECT_LE((worst_ratio<core::bf16, float>(DataType::f32, Compute::bf16, kind, k)), 0.5);
       if (kind == DataKind::positive) continue;
       EXPECT_GE((worst_ratio<float, double>(DataType::f64, Compute::f64, kind, k)), 2);
       EXPECT_GE((worst_ratio<Tf32, float>(DataType::f32, Compute::f32, kind, k)), 2);

@@ -43,10 +43,10 @@ inline constexpr int kAlignThreads = 256;
 template <class T>
 inline constexpr int kAlignColumns = 32 / static_cast<int>(sizeof(T));
 
-/// Blocks in x have columns, in y rows in turn.
-template <class T>
+/// Blocks in x have columns, in y rows in turn. Elements of `To` are rounded to nearest.
+template <class T, class To>
 __global__ void __launch_bounds__(kAlignThreads)
-    gemm_align_kernel(T const* from, std::int64_t ld, T* to, std::int64_t to_ld, int rows,
+    gemm_align_kernel(T const* from, std::int64_t ld, To* to, std::int64_t to_ld, int rows,
                       int cols) {
   constexpr int kColumns = kAlignColumns<T>;
   int const first = static_cast<int>(blockIdx.x * kColumns * kAlignThreads + threadIdx.x);
@@ -59,9 +59,22 @@ __global__ void __launch_bounds__(kAlignThreads)
     }
 #pragma unroll
     for (int i = 0; i < kColumns; ++i) {
-      if (first + i * kAlignThreads < cols) to[row * to_ld + first + i * kAlignThreads] = values[i];
+      if (first + i * kAlignThreads < cols) {
+        to[row * to_ld + first + i * kAlignThreads] = static_cast<To>(values[i]);
+      }
     }
   }
+}
+
+/// Enqueues the copy of x, which has elements, to a matrix of the same extents.
+template <class T, class To>
+void align(device::MatrixView const& x, device::MatrixView const& copy, device::StreamView stream) {
+  dim3 const grid(
+      static_cast<unsigned>(divide_up(static_cast<int>(x.cols), kAlignColumns<T> * kAlignThreads)),
+      static_cast<unsigned>(std::min(x.rows, kMaxTileRows)));
+  QUAD_LAUNCH((gemm_align_kernel<T, To>), grid, dim3(kAlignThreads), 0, stream,
+              static_cast<T const*>(x.data), x.ld, static_cast<To*>(copy.data), copy.ld,
+              static_cast<int>(x.rows), static_cast<int>(x.cols));
 }
 
 /// The problem with A and B whose rows are aligned, which are copies in scratch memory from byte `at`
@@ -74,12 +87,7 @@ Problem with_aligned_rows(Problem const& problem, std::size_t at, device::Stream
     copy.data = static_cast<std::byte*>(problem.scratch) + at;
     copy.ld = copied_ld(x);
     at += copied_bytes(x);
-    dim3 const grid(static_cast<unsigned>(
-                        divide_up(static_cast<int>(x.cols), kAlignColumns<T> * kAlignThreads)),
-                    static_cast<unsigned>(std::min(x.rows, kMaxTileRows)));
-    QUAD_LAUNCH(gemm_align_kernel<T>, grid, dim3(kAlignThreads), 0, stream,
-                static_cast<T const*>(x.data), x.ld, static_cast<T*>(copy.data), copy.ld,
-                static_cast<int>(x.rows), static_cast<int>(x.cols));
+    align<T, T>(x, copy, stream);
     return copy;
   };
   Problem result = problem;

@@ -116,6 +116,9 @@ Arithmetic arithmetic_of(Problem const& p) {
       return {CUBLAS_COMPUTE_16F, core::DataType::f16,
               CUBLASLT_NUMERICAL_IMPL_FLAGS_ACCUMULATOR_16F |
                   CUBLASLT_NUMERICAL_IMPL_FLAGS_ACCUMULATOR_32F};
+    case core::Compute::bf16:
+      return {CUBLAS_COMPUTE_32F_FAST_16BF, core::DataType::f32,
+              CUBLASLT_NUMERICAL_IMPL_FLAGS_ACCUMULATOR_32F};
     case core::Compute::tf32:
       return {CUBLAS_COMPUTE_32F_FAST_TF32, core::DataType::f32,
               CUBLASLT_NUMERICAL_IMPL_FLAGS_ACCUMULATOR_32F};
@@ -128,9 +131,10 @@ std::uint64_t inputs_of(Problem const& p) {
   if (p.a.type == core::DataType::f64) return CUBLASLT_NUMERICAL_IMPL_FLAGS_INPUT_64F;
   // 16 bits are not read with fewer, and for bf16 the library does not name the type.
   if (core::size_of(p.a.type) == 2) return CUBLASLT_NUMERICAL_IMPL_FLAGS_OP_INPUT_TYPE_MASK;
-  bool const is_tf32 = core::compute_for(p.a.type, p.compute) == core::Compute::tf32;
+  core::Compute const compute = core::compute_for(p.a.type, p.compute);
   return CUBLASLT_NUMERICAL_IMPL_FLAGS_INPUT_32F |
-         (is_tf32 ? CUBLASLT_NUMERICAL_IMPL_FLAGS_INPUT_TF32 : 0);
+         (compute == core::Compute::tf32 ? CUBLASLT_NUMERICAL_IMPL_FLAGS_INPUT_TF32 : 0) |
+         (compute == core::Compute::bf16 ? CUBLASLT_NUMERICAL_IMPL_FLAGS_INPUT_16BF : 0);
 }
 
 /// A scalar as the libraries read it.
@@ -477,6 +481,7 @@ extern constinit Variant<Problem> const vendor_cuda{
      .types = {core::DataType::f64,
                core::DataType::f32,
                {core::DataType::f32, core::Compute::tf32},
+               {core::DataType::f32, core::Compute::bf16},
                core::DataType::f16,
                {core::DataType::f16, core::Compute::f32, core::DataType::f32},
                {core::DataType::f16, core::Compute::f16},

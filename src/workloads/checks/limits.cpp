@@ -36,6 +36,7 @@ double largest_of(core::Compute compute) {
     case core::Compute::i32: return largest_of(core::DataType::i32);
     case core::Compute::f32:
     case core::Compute::tf32:
+    case core::Compute::bf16:
     case core::Compute::automatic: break;
   }
   return largest_of(core::DataType::f32);
