@@ -26,7 +26,7 @@ void add_explain(CLI::App& app, Action& action);
 void add_report(CLI::App& app, Action& action);
 void add_predict(CLI::App& app, Action& action);
 void add_compare(CLI::App& app, Action& action);
-void add_slurm(CLI::App& app, Action& action);
+void add_job_scripts(CLI::App& app, Action& action);  // one for each batch system
 void add_completion(CLI::App& app, Action& action);
 void add_manual(CLI::App& app, Action& action);
 
