@@ -7,9 +7,13 @@
 #include "commands/build_config.hpp"
 #include "commands/build_info.hpp"
 #include "commands/commands.hpp"
+#include "commands/finding.hpp"
 #include "commands/launch_line.hpp"
 #include "core/process.hpp"
 #include "core/text.hpp"
+#include "device/driver.hpp"
+#include "device/host/settings.hpp"
+#include "device/host/topology.hpp"
 #include "device/openmp_environment.hpp"
 #include "report/document.hpp"
 #include "report/table.hpp"
@@ -25,6 +29,7 @@
 #include <cstdlib>
 #include <filesystem>
 #include <memory>
+#include <set>
 #include <thread>
 
 namespace quadrille::commands {
@@ -70,21 +75,6 @@ std::string peaks_of(device::Peaks const& peaks, device::Unit unit) {
 }
 
 using Json = nlohmann::ordered_json;
-
-enum class Status { note, ok, warn, fail };
-constexpr auto enum_names(Status) {
-  return core::EnumNames<Status, 4>{
-      {{Status::note, "-"}, {Status::ok, "ok"}, {Status::warn, "WARN"}, {Status::fail, "FAIL"}}};
-}
-
-/// A row of the table, on the screen and in the document.
-struct Finding {
-  Status status = Status::ok;
-  std::string name;
-  std::string text;
-  std::string remedy =
-      {};  ///< a line for the shell, or what to change; empty where nothing is wrong
-};
 
 /// What starts this program as it was meant; launch_line() of it and `ranks` is the remedy of most.
 LaunchFacts launch_facts(comm::World const& world, int gpus) {
@@ -135,6 +125,7 @@ class Examination {
     }
     world_.open(settings_);
     add_device();
+    add(findings_of(device::host_settings(), world_.nodes()));
     add_ranks();
     double const step = clock_step();
     add(step < 1e-6 ? Status::ok : Status::warn, "clock",
@@ -148,6 +139,10 @@ class Examination {
  private:
   void add(Status status, std::string name, std::string text, std::string remedy = {}) {
     findings_.push_back({status, std::move(name), std::move(text), std::move(remedy)});
+  }
+
+  void add(std::vector<Finding> const& found) {
+    findings_.insert(findings_.end(), found.begin(), found.end());
   }
 
   void add_device() {
@@ -170,6 +165,7 @@ class Examination {
                     facts.compute_capability % 10, core::format_rate(facts.peak_bandwidth, "B/s"),
                     core::format_bytes(static_cast<double>(facts.l2_bytes))));
     add(Status::ok, "address", fmt::format("{}, PCI {}", facts.uuid, facts.pci));
+    add(findings_of(device::gpu_settings(facts.uuid), device.pcie_link()));
     add_kernels(facts);
     add_launches();
     for (auto const& [unit, name] : enum_names(device::Unit{})) {
@@ -215,6 +211,7 @@ class Examination {
                       world_.nodes(), world_.nodes() == 1 ? "" : "s"));
     }
     add_threads();
+    add_binding();
     std::string ignored;
     for (char const* const variable : device::removed_openmp_variables()) {
       ignored += fmt::format("{}{}", ignored.empty() ? "" : ", ", variable);
@@ -239,6 +236,22 @@ class Examination {
         comm::is_throttled(*waiting)
             ? "give the job more CPUs (docker --cpus, limits.cpu of a pod, CPUQuota of systemd)"
             : launch_line(fewer, program()));
+  }
+
+  /// Whether each rank's CPUs are next to its GPU. Collective.
+  void add_binding() {
+    comm::Placement const& mine = world_.placement();
+    std::string const near = device::cpus_of_numa_node(mine.numa);
+    std::set<int> const cores = device::cores_of(mine.cpus);
+    bool const is_apart =
+        !near.empty() && std::ranges::none_of(device::cores_of(near),
+                                              [&](int core) { return cores.contains(core); });
+    std::string text = fmt::format("the GPU of rank {} is next to the CPUs {}, and it runs on {}",
+                                   mine.rank, near, mine.cpus);
+    int const rank = world_.group().agree(is_apart);
+    if (rank < 0) return;
+    world_.group().broadcast(text, rank);
+    add(Status::warn, "binding", text, "bind ranks to the CPUs of their GPUs, or to none");
   }
 
   void add_transports() {

@@ -8,9 +8,10 @@
 
 namespace {
 
-nvmlReturn_t tell(unsigned* to, unsigned value) {
+template <class Value>
+nvmlReturn_t tell(Value* to, unsigned value) {
   if (value == quadrille::test::kHidden) return NVML_ERROR_NOT_SUPPORTED;
-  *to = value;
+  *to = static_cast<Value>(value);
   return NVML_SUCCESS;
 }
 
@@ -46,6 +47,19 @@ nvmlReturn_t nvmlDeviceGetMaxPcieLinkGeneration(nvmlDevice_t, unsigned* value) {
 }
 nvmlReturn_t nvmlDeviceGetMaxPcieLinkWidth(nvmlDevice_t, unsigned* value) {
   return tell(value, nvml_stand_in_answers.max_width);
+}
+nvmlReturn_t nvmlDeviceGetEccMode(nvmlDevice_t, nvmlEnableState_t* now,
+                                  nvmlEnableState_t* pending) {
+  *pending = NVML_FEATURE_DISABLED;
+  return tell(now, nvml_stand_in_answers.ecc);
+}
+nvmlReturn_t nvmlDeviceGetPersistenceMode(nvmlDevice_t, nvmlEnableState_t* state) {
+  return tell(state, nvml_stand_in_answers.persistence);
+}
+nvmlReturn_t nvmlDeviceGetNvLinkState(nvmlDevice_t, unsigned link, nvmlEnableState_t* state) {
+  if (link >= nvml_stand_in_answers.links) return NVML_ERROR_NOT_SUPPORTED;
+  *state = link < nvml_stand_in_answers.links_up ? NVML_FEATURE_ENABLED : NVML_FEATURE_DISABLED;
+  return NVML_SUCCESS;
 }
 // Drivers before 535 have the first name alone.
 #ifdef BEFORE_535

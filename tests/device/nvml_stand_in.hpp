@@ -12,6 +12,7 @@ constexpr unsigned kHidden = ~0U;
 struct NvmlAnswers {
   unsigned long long reasons = 0;
   unsigned clock_mhz = 1980, busy_percent = 30, power_mw = 350'000;
+  unsigned ecc = 1, persistence = 1, links = 18, links_up = 18;
   unsigned generation = 1, width = 16, max_generation = 5, max_width = 16;
 };
 

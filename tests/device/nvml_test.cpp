@@ -79,6 +79,21 @@ TEST(Nvml, ReadsTheLinkToTheHost) {
   EXPECT_EQ((PcieLink{.width = 16, .max_generation = 9}).peak_bandwidth(), 0);
 }
 
+TEST(Nvml, ReadsHowTheGpuIsSetUp) {
+  answers() = {};
+  Nvml const nvml{"GPU-stand-in"};
+  EXPECT_EQ(nvml.settings().corrects_errors, true);
+  EXPECT_EQ(nvml.settings().is_persistent, true);
+  EXPECT_EQ(nvml.settings().nvlinks, 18);
+  EXPECT_EQ(nvml.settings().nvlinks_up, 18);
+  answers() = {.ecc = 0, .persistence = test::kHidden, .links = 4, .links_up = 3};
+  EXPECT_EQ(nvml.settings().corrects_errors, false);
+  EXPECT_EQ(nvml.settings().is_persistent, std::nullopt);
+  EXPECT_EQ(nvml.settings().nvlinks, 4);
+  EXPECT_EQ(nvml.settings().nvlinks_up, 3);
+  EXPECT_EQ(Nvml{"GPU-other"}.settings().corrects_errors, std::nullopt);
+}
+
 TEST(Nvml, TellsNothingOfAGpuThatItDoesNotSee) {
   Nvml nvml{"GPU-other"};
   EXPECT_FALSE(nvml.read());

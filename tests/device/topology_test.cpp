@@ -17,6 +17,7 @@ TEST(Topology, CountsHardwareThreadsOfACoreOnce) {
   EXPECT_NE(cores_of("1"), cores_of("2"));
   EXPECT_TRUE(cores_of("").empty());
   EXPECT_TRUE(cores_of("64-80").empty());
+  EXPECT_EQ(threads_per_core(), 2);
 }
 
 TEST(Topology, KnowsWhatIsNextToANode) {

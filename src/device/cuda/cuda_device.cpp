@@ -400,6 +400,8 @@ std::string driver_version() {
   return driver.empty() ? api : fmt::format("{}, {}", driver, api);
 }
 
+GpuSettings gpu_settings(std::string const& uuid) { return Nvml{uuid}.settings(); }
+
 void cuda_synchronize() { QUAD_CUDA(cudaDeviceSynchronize()); }
 
 int cuda_multiprocessors(int index) { return attribute(cudaDevAttrMultiProcessorCount, index); }

@@ -172,6 +172,22 @@ PcieLink Nvml::pcie_link() const {
           .max_width = told(QUAD_NVML(library_, nvmlDeviceGetMaxPcieLinkWidth))};
 }
 
+GpuSettings Nvml::settings() const {
+  GpuSettings settings;
+  if (handle_ == nullptr) return settings;
+  nvmlEnableState_t state{}, pending{};
+  if (succeeds(QUAD_NVML(library_, nvmlDeviceGetEccMode), handle_, &state, &pending))
+    settings.corrects_errors = state == NVML_FEATURE_ENABLED;
+  if (succeeds(QUAD_NVML(library_, nvmlDeviceGetPersistenceMode), handle_, &state))
+    settings.is_persistent = state == NVML_FEATURE_ENABLED;
+  for (unsigned link = 0; link < NVML_NVLINK_MAX_LINKS; ++link) {
+    if (!succeeds(QUAD_NVML(library_, nvmlDeviceGetNvLinkState), handle_, link, &state)) continue;
+    ++settings.nvlinks;
+    settings.nvlinks_up += state == NVML_FEATURE_ENABLED ? 1 : 0;
+  }
+  return settings;
+}
+
 Link Nvml::link_to(std::string const& uuid) const {
   nvmlDevice_t other = nullptr;
   bool const is_seen =

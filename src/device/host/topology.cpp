@@ -7,6 +7,7 @@
 #include <fmt/format.h>
 #include <fmt/ranges.h>
 
+#include <algorithm>
 #include <cstdlib>
 #include <hwloc.h>
 #include <memory>
@@ -107,6 +108,15 @@ std::set<int> cores_of(std::string const& cpus) {
     }
   }
   return cores;
+}
+
+int threads_per_core() {
+  int most = 1;
+  for (hwloc_obj_t core = nullptr;
+       (core = hwloc_get_next_obj_by_type(topology(), HWLOC_OBJ_CORE, core));) {
+    most = std::max(most, hwloc_bitmap_weight(core->cpuset));
+  }
+  return most;
 }
 
 int numa_node_of(std::string const& pci) {

@@ -21,6 +21,9 @@ std::string usable_cpus();
 /// Without knowledge of cores each CPU is one.
 std::set<int> cores_of(std::string const& cpus);
 
+/// Hardware threads of a core, the most that any has.
+int threads_per_core();
+
 /// The NUMA node next to the PCI device "0000:18:00.0"; -1 where it is not known or not one.
 int numa_node_of(std::string const& pci);
 
