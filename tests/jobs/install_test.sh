@@ -15,7 +15,12 @@ fail() {
   exit 1
 }
 
-cmake --install "$1" --prefix "$scratch/installed" >"$scratch/log" 2>&1 || fail "it is not installed"
+# As where it was built for another machine: with this folder in front the program does not start.
+mkdir "$scratch/foreign"
+: >"$scratch/foreign/$(ldd "$1/quadrille" | awk '/libmpi/ {print $1; exit}')"
+! LD_LIBRARY_PATH=$scratch/foreign "$1/quadrille" --version >"$scratch/log" 2>&1 || fail "the program starts with an empty MPI"
+LD_LIBRARY_PATH=$scratch/foreign cmake --install "$1" --prefix "$scratch/installed" >"$scratch/log" 2>&1 ||
+  fail "it is not installed"
 prefix=$scratch/moved
 mv "$scratch/installed" "$prefix"
 cd "$scratch"
@@ -29,6 +34,14 @@ done
 bash -n "$prefix/share/bash-completion/completions/quadrille" || fail "no completion for bash"
 grep -q "^#compdef quadrille" "$prefix/share/zsh/site-functions/_quadrille" || fail "no completion for zsh"
 grep -q "^\.TH QUADRILLE 1" "$prefix/share/man/man1/quadrille.1" || fail "no manual"
+
+if command -v modulecmd >/dev/null; then
+  version=$("$prefix/bin/quadrille" --version | cut -d " " -f 1)
+  MODULEPATH=$prefix/share/modulefiles modulecmd bash load "quadrille/$version" >log 2>&1 || fail "the module file"
+  for line in "PATH=$prefix/bin:" "QUADRILLE=$prefix/bin/quadrille" "MANPATH=$prefix/share/man"; do
+    grep -qF "$line" log || fail "the module does not set $line"
+  done
+fi
 
 mkdir bin
 printf '#!/bin/bash\necho "srun $*"\necho "RESULT PASS"\n' >bin/srun
