@@ -318,8 +318,10 @@ Option variant_option() {
 }
 
 Option published_option() {
-  Option option{"published", "a text or a list of texts",
-                "\"VARIANT: FIGURE\" of the technique's source, shown beside the measured one"};
+  Option option{
+      "published", "a text or a list of texts",
+      "\"VARIANT: FIGURE\" of the technique's source, shown beside the measured one; \"VARIANT "
+      "METRIC: FIGURE\" of a secondary metric"};
   option.list = true;
   option.sweeps = false;
   option.set = [](OptionTarget& target, std::span<Scalar const> values) -> std::string {

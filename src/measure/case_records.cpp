@@ -150,6 +150,18 @@ Record record_of_variant(CaseFacts const& of, Selected const& choice) {
   return record;
 }
 
+void add_published_metrics(core::Case const& spec, Record& record) {
+  std::vector<SecondaryMetric> const measured = record.extras;
+  for (std::string const& text : spec.published) {
+    std::size_t const colon = text.find(": ");
+    for (SecondaryMetric const& metric : measured) {
+      if (text.substr(0, colon) != record.variant + " " + metric.name) continue;
+      double const rate = *core::parse_figure(text.substr(colon + 2), metric.amount);
+      record.extras.push_back({"published " + metric.name, rate, metric.unit, 1});
+    }
+  }
+}
+
 void record_kernels(comm::World& world, Workload& workload, Traits const& traits,
                     kernels::VariantInfo const& variant, Record& record) {
   // What Kokkos enqueues is not on a stream that can be recorded.

@@ -24,6 +24,9 @@ struct CaseFacts {
 /// What is known of a measurement before it runs: where it cannot, with outcome and reason.
 Record record_of_variant(CaseFacts const& facts, Selected const& choice);
 
+/// Puts a published figure behind each secondary metric that has one: "VARIANT METRIC: FIGURE".
+void add_published_metrics(core::Case const& spec, Record& record);
+
 /// Names the kernels of one execution, a vendor's too; nothing runs.
 void record_kernels(comm::World& world, Workload& workload, Traits const& traits,
                     kernels::VariantInfo const& variant, Record& record);

@@ -107,6 +107,7 @@ class CaseRun {
   void after_last_repetition(VariantRun const& run) {
     Record& record = record_of(run);
     for (SecondaryMetric& extra : workload_->observed()) record.extras.push_back(std::move(extra));
+    add_published_metrics(case_, record);
     phase(run, "check", limits().check_s);
     check_.judge(*run.variant, record);
     check_.judge_library(*run.variant, record);

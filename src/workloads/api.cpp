@@ -2,6 +2,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "api/api.hpp"
 
+#include "device/experiments.hpp"
 #include "workloads/data.hpp"
 #include "workloads/tables.hpp"
 
@@ -181,6 +182,10 @@ class Api final : public measure::Workload {
     mark(device::cuda_multiprocessors(world.device().facts().index) ==
          world.device().facts().multiprocessors);
   }
+  template <device::CudaQuery query>
+  void ask(comm::World& world) {
+    mark(device::cuda_answers(query, world.device().facts()));
+  }
   void mark(bool good) {
     if (good) std::ranges::copy(expected_, marks_.data());
   }
@@ -332,6 +337,16 @@ std::span<Api::Row const> Api::rows() {
           &Api::try_query),
       row("query_attribute", kCuda, kTutorial, "the number of multiprocessors",
           &Api::query_attribute, &Api::nothing_more),
+      row("query_total_memory", kCuda, kTutorial, "how much memory there is (cuDeviceTotalMem)",
+          &Api::ask<device::CudaQuery::total_memory>, &Api::nothing_more),
+      row("query_name", kCuda, kTutorial, "the name of the device (cuDeviceGetName)",
+          &Api::ask<device::CudaQuery::name>, &Api::nothing_more),
+      row("query_pci_bus_id", kCuda, kTutorial, "its place on the bus (cuDeviceGetPCIBusId)",
+          &Api::ask<device::CudaQuery::pci_bus_id>, &Api::nothing_more),
+      row("query_count", kCuda, kTutorial, "the number of devices (cuDeviceGetCount)",
+          &Api::ask<device::CudaQuery::count>, &Api::nothing_more),
+      row("query_uuid", kCuda, kTutorial, "the device's UUID (cuDeviceGetUuid)",
+          &Api::ask<device::CudaQuery::uuid>, &Api::nothing_more),
   };
   return all;
 }

@@ -14,13 +14,15 @@ namespace {
 
 namespace copy = kernels::copy;
 
-/// Between device (d) and host (h).
-enum class Direction { d2d, h2d, d2h, both };
+/// Between device (d) and host (h); the last three are two copies at once, on two streams.
+enum class Direction { d2d, h2d, d2h, both, h2d_twice, d2h_twice };
 constexpr auto enum_names(Direction) {
-  return core::EnumNames<Direction, 4>{{{Direction::d2d, "d2d"},
+  return core::EnumNames<Direction, 6>{{{Direction::d2d, "d2d"},
                                         {Direction::h2d, "h2d"},
                                         {Direction::d2h, "d2h"},
-                                        {Direction::both, "both"}}};
+                                        {Direction::both, "both"},
+                                        {Direction::h2d_twice, "h2d_twice"},
+                                        {Direction::d2h_twice, "d2h_twice"}}};
 }
 
 /// Page-locked when allocated, page-locked later, or plain.
@@ -38,8 +40,8 @@ struct Parameters {
   bool operator==(Parameters const&) const = default;
 };
 
-/// Copies within device memory, or between it and host memory of three kinds, one way or both at
-/// once.
+/// Copies within device memory, or between it and host memory of three kinds, one way, both at once, or
+/// one way twice at once.
 class Copy final : public measure::Workload {
  public:
   Copy(core::Case const& spec, int ranks, int rank)
@@ -54,14 +56,14 @@ class Copy final : public measure::Workload {
     double const bytes = static_cast<double>(n_) * static_cast<double>(core::size_of(case_.type));
     // Memory reads and writes each byte, a link carries it once.
     bool const is_within = p_.direction == Direction::d2d;
-    d.amount = (is_within || both() ? 2 : 1) * bytes * ranks_;
+    d.amount = (is_within || has_two() ? 2 : 1) * bytes * ranks_;
     d.unit = "B/s";
     if (is_within) d.device_bytes = d.amount;
-    if (!is_within) d.pcie_bytes = bytes * ranks_;
+    if (!is_within) d.pcie_bytes = (has_two() && !both() ? 2 : 1) * bytes * ranks_;
     if (is_within && bytes >= measure::kFarBeyondCaches) d.measures = measure::Resource::memory;
     if (both()) d.extras = {{"link, each way", bytes * ranks_, "B/s"}};
-    d.memory_bytes = (is_within || both() ? 2 : 1) * bytes;
-    d.host_bytes = is_within ? 0 : (both() ? 2 : 1) * bytes;
+    d.memory_bytes = (is_within || has_two() ? 2 : 1) * bytes;
+    d.host_bytes = is_within ? 0 : (has_two() ? 2 : 1) * bytes;
     return d;
   }
 
@@ -77,19 +79,21 @@ class Copy final : public measure::Workload {
 
   void prepare(comm::World& world, std::uint64_t seed, measure::Selection const&) override {
     if (from_.data == nullptr) {
-      from_ = make(world, p_.direction == Direction::h2d || both(), 0);
-      to_ = make(world, p_.direction == Direction::d2h, 1);
-      if (both()) {
-        back_from_ = make(world, false, 2);
-        back_to_ = make(world, true, 3);
+      bool const is_down = p_.direction == Direction::d2h || p_.direction == Direction::d2h_twice;
+      from_ = make(world, p_.direction != Direction::d2d && !is_down, 0);
+      to_ = make(world, is_down, 1);
+      if (has_two()) {
+        bool const is_up_twice = p_.direction == Direction::h2d_twice;
+        other_from_ = make(world, is_up_twice, 2);
+        other_to_ = make(world, !is_up_twice, 3);
         forked_ = device::Event{world.device()};
         joined_ = device::Event{world.device()};
       }
     }
     source_ = {case_.data, seed, static_cast<std::uint64_t>(8 * rank_)};
-    back_source_ = {case_.data, seed, static_cast<std::uint64_t>(8 * rank_ + 1)};
+    other_source_ = {case_.data, seed, static_cast<std::uint64_t>(8 * rank_ + 1)};
     fill(from_, row_from(0), source_, world, reach_of(from_));
-    if (both()) fill(back_from_, row_from(0), back_source_, world, reach_of(back_from_));
+    if (has_two()) fill(other_from_, row_from(0), other_source_, world, reach_of(other_from_));
   }
 
   void reset(comm::World& world, kernels::VariantInfo const&) override {
@@ -103,20 +107,20 @@ class Copy final : public measure::Workload {
   }
 
   void run(comm::World& world, measure::Leg, kernels::VariantInfo const& variant) override {
-    if (both()) {
+    if (has_two()) {
       world.stream().record(forked_);
       world.comm_stream().wait(forked_);
     }
     auto const& row = row_of(copy::variants(), variant);
     auto const size = static_cast<std::int64_t>(bytes());
     std::int64_t const chunk = std::max<std::int64_t>(1, copy_bytes());
-    // Chunk by chunk both ways: a copy of plain memory may hold the host until it is done.
+    // Chunk by chunk on both streams: a copy of plain memory may hold the host until it is done.
     for (std::int64_t at = 0; at < size; at += chunk) {
       std::int64_t const n = std::min(chunk, size - at);
       row.launch(part(to_, from_, at, n), world.stream());
-      if (both()) row.launch(part(back_to_, back_from_, at, n), world.comm_stream());
+      if (has_two()) row.launch(part(other_to_, other_from_, at, n), world.comm_stream());
     }
-    if (both()) {
+    if (has_two()) {
       world.comm_stream().record(joined_);
       world.stream().wait(joined_);
     }
@@ -125,9 +129,9 @@ class Copy final : public measure::Workload {
   measure::Verdict validate(comm::World& world) override {
     std::int64_t const stride = check_stride(case_);
     Finding finding = compare("copy", to_, row_from(0), source_, world, stride, reach_of(to_));
-    if (both() && finding.wrong == 0) {
-      finding = compare("copy back", back_to_, row_from(0), back_source_, world, stride,
-                        reach_of(back_to_));
+    if (has_two() && finding.wrong == 0) {
+      finding = compare("other copy", other_to_, row_from(0), other_source_, world, stride,
+                        reach_of(other_to_));
     }
     return agree(world, finding);
   }
@@ -138,9 +142,9 @@ class Copy final : public measure::Workload {
     };
     std::vector<measure::Field> all{measure::input(named("from", from_)),
                                     measure::output(named("to", to_))};
-    if (both()) {
-      all.push_back(measure::input(named("back_from", back_from_)));
-      all.push_back(measure::output(named("back_to", back_to_)));
+    if (has_two()) {
+      all.push_back(measure::input(named("other_from", other_from_)));
+      all.push_back(measure::output(named("other_to", other_to_)));
     }
     for (measure::Field& field : all) field.is_pageable = reach_of(field.view) == Reach::host;
     return all;
@@ -148,6 +152,9 @@ class Copy final : public measure::Workload {
 
  private:
   bool both() const { return p_.direction == Direction::both; }
+  bool has_two() const {
+    return both() || p_.direction == Direction::h2d_twice || p_.direction == Direction::d2h_twice;
+  }
   std::size_t bytes() const { return static_cast<std::size_t>(n_) * core::size_of(case_.type); }
 
   /// Of one copy; the last may have less.
@@ -188,12 +195,12 @@ class Copy final : public measure::Workload {
   Parameters p_;
   std::int64_t n_;
   int ranks_, rank_;
-  Source source_, back_source_;
+  Source source_, other_source_;
   std::array<device::Buffer<std::byte>, 4> device_;
   std::array<device::PinnedBuffer<std::byte>, 4> pinned_;
   std::array<std::vector<std::byte>, 4> plain_;
   std::array<device::HostRegistration, 4> registered_;
-  device::MatrixView from_, to_, back_from_, back_to_;
+  device::MatrixView from_, to_, other_from_, other_to_;
   device::Event forked_, joined_;
 };
 
@@ -207,7 +214,8 @@ extern measure::WorkloadEntry const copy = measure::entry({
                .defaults = core::Parameters{Parameters{}},
                .options = {core::options::choice(
                                "operation", core::options::at(&Parameters::direction),
-                               "within the device, from or to the host, or both ways at once"),
+                               "within the device, from or to the host, both ways at once, or "
+                               "one way twice at once, on two streams"),
                            core::options::choice("host_memory",
                                                  core::options::at(&Parameters::host_memory),
                                                  "host side of h2d, d2h and both: page-locked when "
@@ -218,7 +226,7 @@ extern measure::WorkloadEntry const copy = measure::entry({
     .summary = "copies within a device or between it and pinned, registered or plain host memory",
     .work =
         "per rank 2 n s bytes within a device, read and written; n s to or from the host, 2 n s "
-        "both ways",
+        "both ways or twice",
     .local = true,
     .variants = rows_of(copy::variants()),
     .make = measure::make<Copy>,

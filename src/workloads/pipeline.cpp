@@ -2,16 +2,19 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "pipeline/pipeline.hpp"
 
+#include "device/experiments.hpp"
 #include "integral/flop.hpp"
 #include "integral/integral.hpp"
 #include "workloads/data.hpp"
 #include "workloads/tables.hpp"
 
 #include <algorithm>
+#include <array>
 #include <atomic>
 #include <chrono>
 #include <limits>
 #include <numbers>
+#include <optional>
 #include <thread>
 
 namespace quadrille::workloads {
@@ -127,11 +130,12 @@ class Pipeline final : public measure::Workload {
   /// Times inside the last repetition, on rank 0.
   std::vector<measure::SecondaryMetric> observed() override {
     if (!ran_) return {};
-    std::vector<double> kernel, copy;
+    std::vector<double> kernel, copy, sum;
     for (std::int64_t j = 0; j < intervals_; ++j) {
       Marks const& m = marks_[static_cast<std::size_t>(j)];
       kernel.push_back(m.kernel_ended.seconds_since(m.kernel_begun));
       if (copies_) copy.push_back(m.copy_ended.seconds_since(m.copy_begun));
+      if (!copies_) sum.push_back(m.sum_ended.seconds_since(m.sum_begun));
     }
     double const t_k = core::summarize(kernel).median;
     double const t_c = copies_ ? core::summarize(copy).median : 0;
@@ -150,6 +154,11 @@ class Pipeline final : public measure::Workload {
     if (copies_) {
       add("copy", bytes(), "B/s", t_c);
       add("sum on the host", bytes(), "B/s", t_s);
+    } else {
+      double const sums = marks_.back().sum_ended.seconds_since(marks_.front().sum_begun);
+      add("window of the sums", cells * n, "eval/s", sums);
+      add("sum on the device", 8.0 * static_cast<double>(used_), "B/s",
+          core::summarize(sum).median);
     }
     return metrics;
   }
@@ -165,10 +174,14 @@ class Pipeline final : public measure::Workload {
     device::Event computed, copied, ended;
   };
   struct Marks {
-    device::Event kernel_begun, kernel_ended, copy_begun, copy_ended;
+    device::Event kernel_begun, kernel_ended, copy_begun, copy_ended, sum_begun, sum_ended;
   };
 
   double bytes() const { return 8.0 * static_cast<double>(count_); }
+  /// Partial sums of a grid that is small.
+  std::int64_t small_grid() const {
+    return std::min(count_, kSmallGridThreads / pipeline::kItemsPerPartial);
+  }
 
   void allocate(comm::World& world) {
     device::Device& device = world.device();
@@ -182,6 +195,8 @@ class Pipeline final : public measure::Workload {
       slot.ended = device::Event{device};
     }
     default_ = device::Stream{device.make_default_stream()};
+    for (device::Stream& stream : blocking_)
+      stream = device::Stream{device::make_blocking_stream(device)};
     sums_ = {device, intervals_, world.stream()};
     results_ = {device, intervals_};
     plain_.resize(static_cast<std::size_t>(count_));
@@ -189,7 +204,7 @@ class Pipeline final : public measure::Workload {
     begun_ = device::Event{device};
     for (std::int64_t j = 0; j < intervals_; ++j) {
       marks_.push_back({device::Event{device}, device::Event{device}, device::Event{device},
-                        device::Event{device}});
+                        device::Event{device}, device::Event{device}, device::Event{device}});
     }
   }
 
@@ -213,6 +228,13 @@ class Pipeline final : public measure::Workload {
     stream.record(marks(j).copy_begun);
     stream.copy(to, partials, static_cast<std::size_t>(count_) * sizeof(double));
     stream.record(marks(j).copy_ended);
+  }
+
+  void add_up(std::int64_t j, double const* partials, double* to, pipeline::Into into,
+              device::StreamView stream) {
+    stream.record(marks(j).sum_begun);
+    pipeline::add_up(partials, used_, to, into, stream);
+    stream.record(marks(j).sum_ended);
   }
 
   /// On the calling thread.
@@ -304,17 +326,34 @@ class Pipeline final : public measure::Workload {
     }
   }
 
-  /// Intervals go to the streams in turn, each with a buffer of its own.
-  void sum_on_device(std::vector<device::StreamView> const& streams) {
+  /// Intervals go to the streams in turn, each with a buffer of its own. Their sums are added up on
+  /// the same stream, or all on another one, whose order with them is for it to have.
+  void sum_on_device(std::vector<device::StreamView> const& streams,
+                     std::optional<device::StreamView> sums = {}) {
     for (std::int64_t j = 0; j < intervals_; ++j) {
       auto const s = static_cast<std::size_t>(j) % streams.size();
       double* const partials = slots_[s].partials.data();
       compute(j, partials, streams[s]);
-      pipeline::add_up(partials, used_, sums_.data() + j, pipeline::Into::replaced, streams[s]);
+      add_up(j, partials, sums_.data() + j, pipeline::Into::replaced, sums.value_or(streams[s]));
     }
+    if (sums) sums->synchronize();
     for (device::StreamView const& stream : streams) stream.synchronize();
     streams[0].copy(results_.data(), sums_.data(), sums_.bytes());
     streams[0].synchronize();
+  }
+
+  /// The default stream waits for what streams had to do before that block with it, and they wait
+  /// for it: no event orders the kernels. Where a host plays the device, streams do not block, and
+  /// all go to one.
+  void sum_on_default_stream() {
+    bool const blocks = default_.view().device().kind() == device::Kind::cuda;
+    for (device::Stream const& stream : blocking_) stream.view().wait(begun_);
+    default_.view().wait(begun_);
+    if (blocks) {
+      sum_on_device({blocking_[0].view(), blocking_[1].view()}, default_.view());
+    } else {
+      sum_on_device({default_.view()});
+    }
   }
 
   /// The sum of all intervals in one number, which is zero before.
@@ -325,7 +364,7 @@ class Pipeline final : public measure::Workload {
     stream.fill(sums_.data(), 0, sizeof(double));
     for (std::int64_t j = 0; j < intervals_; ++j) {
       compute(j, partials, stream);
-      pipeline::add_up(partials, used_, sums_.data(), pipeline::Into::added_to, stream);
+      add_up(j, partials, sums_.data(), pipeline::Into::added_to, stream);
     }
     std::ranges::fill(results_.span(), 0.0);
     stream.copy(results_.data(), sums_.data(), sizeof(double));
@@ -363,6 +402,7 @@ class Pipeline final : public measure::Workload {
   bool copies_ = true;         ///< the last repetition copied every interval to the host
   std::vector<Slot> slots_;
   device::Stream default_;
+  std::array<device::Stream, 2> blocking_;
   device::Buffer<double> sums_;
   device::PinnedBuffer<double> results_;
   std::vector<double> plain_;
@@ -412,12 +452,10 @@ std::span<Pipeline::Row const> Pipeline::rows() {
           },
           0, Partials::kept),
       row(
-          "default_stream", "kernel_overlap with both streams the default one: it serialises",
-          [](Pipeline& p, device::Device&) {
-            p.default_.view().wait(p.begun_);
-            p.sum_on_device({p.default_.view(), p.default_.view()});
-          },
-          0, Partials::kept),
+          "default_stream",
+          "kernel_overlap with sums on the default stream, which waits for the others and they for "
+          "it",
+          [](Pipeline& p, device::Device&) { p.sum_on_default_stream(); }, 0, Partials::kept),
       row("triple_buffer", "double_buffer with three buffers and streams",
           [](Pipeline& p, device::Device&) { p.buffered(3, Order::free); }),
       row("host_thread", "double_buffer, where a second host thread sums",
@@ -425,8 +463,15 @@ std::span<Pipeline::Row const> Pipeline::rows() {
       row(
           "small_grid", "kernel_overlap with grids that leave most of the device idle",
           [](Pipeline& p, device::Device&) {
-            p.used_ = std::min(p.count_, kSmallGridThreads / pipeline::kItemsPerPartial);
+            p.used_ = p.small_grid();
             p.sum_on_device({p.stream(0), p.stream(1)});
+          },
+          0, Partials::kept),
+      row(
+          "small_grid_serial", "sum_on_device with the same grids: nothing runs side by side",
+          [](Pipeline& p, device::Device&) {
+            p.used_ = p.small_grid();
+            p.sum_on_device({p.stream(0)});
           },
           0, Partials::kept),
   };
@@ -455,8 +500,10 @@ extern measure::WorkloadEntry const pipeline = measure::entry({
           "cells of an interval over the median time of a kernel; copy and sum on the host: its\n"
           "bytes over theirs."},
          {"sum on the host", "B/s", "bytes of an interval over the median time of its sum."},
+         {"sum on the device", "B/s", "the same of the kernel that sums."},
          {"window", "eval/s",
           "cells of all intervals but the first, from the begin of the second kernel to the end\n"
+          "of the last. Of the sums: of all intervals, from the begin of the first sum to the end\n"
           "of the last."},
          {"model", "eval/s",
           "what the medians of kernel (t_k), copy (t_c) and sum (t_s) allow of n intervals, one\n"

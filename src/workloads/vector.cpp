@@ -10,14 +10,25 @@ namespace {
 
 namespace vector = kernels::vector;
 
+/// Who counts wrong outputs: the device, or one thread of the host in a copy of them.
+enum class Validate { device, host };
+constexpr auto enum_names(Validate) {
+  return core::EnumNames<Validate, 2>{{{Validate::device, "device"}, {Validate::host, "host"}}};
+}
+
 struct Parameters {
   vector::Operation operation = vector::Operation::add;
   bool phases = false;  ///< fill x before and count wrong outputs after, in each execution
+  Validate validate = Validate::device;
+  std::int64_t threads = 0;  ///< of a host; 0: all
   bool operator==(Parameters const&) const = default;
 };
 
 std::string conflict(core::Case const& spec) {
   auto const& p = spec.parameters.as<Parameters>();
+  if (!p.phases && p.validate == Validate::host) {
+    return "validate = \"host\" is how phases validate; set phases = true, or leave validate out";
+  }
   if (!p.phases || p.operation == vector::Operation::quadratic) return {};
   return "phases belong to operation = \"quadratic\"; take that, or phases out";
 }
@@ -32,7 +43,9 @@ class Vector final : public measure::Workload {
         ranks_{ranks},
         rank_{rank},
         operation_{spec.parameters.as<Parameters>().operation},
-        has_phases_{spec.parameters.as<Parameters>().phases} {}
+        has_phases_{spec.parameters.as<Parameters>().phases},
+        validates_on_host_{spec.parameters.as<Parameters>().validate == Validate::host},
+        threads_{static_cast<int>(spec.parameters.as<Parameters>().threads)} {}
 
   measure::Description describe(measure::Selection const& selected) const override {
     measure::Description d;
@@ -43,6 +56,10 @@ class Vector final : public measure::Workload {
     d.device_bytes = d.amount;
     if (n * s >= measure::kFarBeyondCaches) d.measures = measure::Resource::memory;
     d.memory_bytes = 3 * (n + static_cast<double>(longest_shift(selected))) * s;
+    if (validates_on_host_) {
+      d.pcie_bytes = n * s * ranks_;
+      d.host_bytes = n * s;
+    }
     d.traits = {.graph_capturable = !has_phases_};
     d.flop = vector::flop(operation_, n) * ranks_;
     d.extras = {{"arithmetic", d.flop, "FLOP/s"}};
@@ -51,7 +68,11 @@ class Vector final : public measure::Workload {
 
   std::string unsupported_reason(kernels::VariantInfo const& variant,
                                  device::Device const&) const override {
-    return row_of(vector::variants(), variant).unsupported_reason(problem());
+    auto const& row = row_of(vector::variants(), variant);
+    if (threads_ > 0 && !row.specifics.notes.takes_threads) {
+      return "takes all threads of its device; leave threads out, or take host_threads";
+    }
+    return row.unsupported_reason(problem());
   }
 
   void prepare(comm::World& world, std::uint64_t seed,
@@ -68,6 +89,8 @@ class Vector final : public measure::Workload {
     if (marks_.empty()) {
       for (int m = 0; m < 4; ++m) marks_.emplace_back(world.device());
       wrong_ = {world.device(), 1, world.stream()};
+      counted_ = {world.device(), 1};
+      if (validates_on_host_) copied_.resize(out_.bytes());
     }
     // Another one by seed and rank, whose quadratic is exact in any order and with fused operations.
     value_ = static_cast<double>(1 + (seed + static_cast<std::uint64_t>(rank_)) % 1000);
@@ -85,11 +108,20 @@ class Vector final : public measure::Workload {
     vector::Problem const p = problem();
     stream.fill(wrong_.data(), 0, wrong_.bytes());
     stream.record(marks_[0]);
-    vector::init(p.type, shifted(x_).data, n_, value_, stream);
+    vector::init(p.type, shifted(x_).data, n_, value_, stream, threads_);
     stream.record(marks_[1]);
     row.launch(p, stream);
     stream.record(marks_[2]);
-    vector::validate(p.type, p.out, n_, (p.a * value_ + p.b) * value_ + p.c, wrong_.data(), stream);
+    double const want = (p.a * value_ + p.b) * value_ + p.c;
+    if (validates_on_host_) {
+      *counted_.data() = 0;
+      auto const size = static_cast<std::size_t>(n_) * core::size_of(p.type);
+      stream.copy(copied_.data(), p.out, size);
+      vector::validate_serially(p.type, copied_.data(), n_, want, counted_.data(), stream);
+      stream.copy(wrong_.data(), counted_.data(), wrong_.bytes());
+    } else {
+      vector::validate(p.type, p.out, n_, want, wrong_.data(), stream);
+    }
     stream.record(marks_[3]);
   }
 
@@ -170,7 +202,10 @@ class Vector final : public measure::Workload {
     return longest;
   }
   vector::Problem problem() const {
-    return {operation_, case_.type, shifted(x_).data, shifted(y_).data, shifted(out_).data, n_};
+    vector::Problem p{operation_,       case_.type,         shifted(x_).data,
+                      shifted(y_).data, shifted(out_).data, n_};
+    p.threads = threads_;
+    return p;
   }
   /// The elements that the variant works on: it may leave the first one out.
   device::MatrixView shifted(device::Matrix const& matrix) const {
@@ -182,9 +217,12 @@ class Vector final : public measure::Workload {
   int ranks_, rank_;
   std::int64_t shift_ = 0;
   vector::Operation operation_;
-  bool has_phases_;
+  bool has_phases_, validates_on_host_;
+  int threads_;
   double value_ = 0;  // of all x, with phases
   device::Buffer<std::uint64_t> wrong_;
+  device::PinnedBuffer<std::uint64_t> counted_;  // on the host
+  std::vector<std::byte> copied_;     // plain memory, as a program has it that copies back
   std::vector<device::Event> marks_;  // before, between and after the phases
   Source sx_, sy_;
   device::Matrix x_, y_, out_;
@@ -195,15 +233,22 @@ class Vector final : public measure::Workload {
 namespace entries {
 
 extern measure::WorkloadEntry const vector = measure::entry({
-    .schema = {.name = "vector",
-               .extents = {"n"},
-               .defaults = core::Parameters{Parameters{}},
-               .options =
-                   {core::options::choice("operation", core::options::at(&Parameters::operation),
-                                          "add: x + y; quadratic: a x^2 + b x + c"),
-                    core::options::flag("phases", core::options::at(&Parameters::phases),
-                                        "fill x before and count wrong outputs after, each timed")},
-               .conflict = conflict},
+    .schema =
+        {.name = "vector",
+         .extents = {"n"},
+         .defaults = core::Parameters{Parameters{}},
+         .options = {core::options::choice("operation", core::options::at(&Parameters::operation),
+                                           "add: x + y; quadratic: a x^2 + b x + c"),
+                     core::options::flag("phases", core::options::at(&Parameters::phases),
+                                         "fill x before and count wrong outputs after, each timed"),
+                     core::options::choice(
+                         "validate", core::options::at(&Parameters::validate),
+                         "with phases: who counts wrong outputs, the device, or one "
+                         "thread of the host after a copy to plain memory"),
+                     core::options::count("threads", core::options::at(&Parameters::threads),
+                                          "of host_threads on a host; 0: all of the rank",
+                                          {.least = 0, .most = 1024})},
+         .conflict = conflict},
     .summary = "element-wise x + y or a x^2 + b x + c",
     .work = "3 n s or 2 n s bytes per rank",
     .local = true,

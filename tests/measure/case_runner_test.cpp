@@ -728,6 +728,20 @@ TEST(Published, FiguresGoToTheirVariants) {
   EXPECT_EQ(records[1].published_on, "another device");
 }
 
+TEST(Published, FiguresOfMetricsStandBehindThem) {
+  Rig rig;
+  rig.script.observed = {{"seen", 4, "B/s", 2}};
+  rig.spec.published = {"fast seen: 500 ms", "plain hidden: 1 GB/s"};
+
+  std::vector<Record> const records = rig.measure();
+
+  ASSERT_EQ(records[0].extras.size(), 1U);
+  ASSERT_EQ(records[1].extras.size(), 2U);
+  EXPECT_EQ(records[1].extras[1].name, "published seen");
+  EXPECT_EQ(records[1].extras[1].amount / records[1].extras[1].seconds, 8);
+  EXPECT_EQ(records[1].published, 0);
+}
+
 TEST(Extras, AreOfTheDescriptionAndOfTheLastRepetition) {
   Rig rig;
   rig.spec.repetitions = 3;

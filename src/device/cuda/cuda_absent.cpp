@@ -3,6 +3,7 @@
 #include "device/code_architecture.hpp"
 #include "device/device.hpp"
 #include "device/driver.hpp"
+#include "device/experiments.hpp"
 #include "device/kernel_facts.hpp"
 #include "device/runtime_kernel.hpp"
 
@@ -33,6 +34,12 @@ GpuSettings gpu_settings(std::string const&) { return {}; }
 void cuda_synchronize() { fail_absent(); }
 
 int cuda_multiprocessors(int) { fail_absent(); }
+
+std::unique_ptr<StreamBackend> make_blocking_stream(Device& device) {
+  return device.make_stream(Priority::normal, "blocking");
+}
+
+bool cuda_answers(CudaQuery, Facts const&) { fail_absent(); }
 
 Facts cuda_device_facts(int) { fail_absent(); }
 

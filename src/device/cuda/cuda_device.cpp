@@ -8,6 +8,7 @@
 #include "device/cuda/stream.hpp"
 #include "device/device.hpp"
 #include "device/driver.hpp"
+#include "device/experiments.hpp"
 #include "device/gate.hpp"
 #include "device/host/topology.hpp"
 
@@ -117,9 +118,10 @@ void check_driver(CUresult status, char const* call) {
 
 class CudaStream final : public StreamBackend {
  public:
-  CudaStream(Device& device, int priority, StreamWords const& words)
+  CudaStream(Device& device, int priority, StreamWords const& words,
+             unsigned flags = cudaStreamNonBlocking)
       : device_{device}, words_{words} {
-    QUAD_CUDA(cudaStreamCreateWithPriority(&stream_, cudaStreamNonBlocking, priority));
+    QUAD_CUDA(cudaStreamCreateWithPriority(&stream_, flags, priority));
   }
   /// The legacy default stream, which nobody owns.
   CudaStream(Device& device, StreamWords const& words)
@@ -311,6 +313,9 @@ class CudaDevice final : public Device {
   std::unique_ptr<StreamBackend> make_default_stream() override {
     return std::make_unique<CudaStream>(*this, words_);
   }
+  std::unique_ptr<StreamBackend> make_blocking_stream() {
+    return std::make_unique<CudaStream>(*this, 0, words_, cudaStreamDefault);
+  }
 
  private:
   static std::string why_not_shared(char const* call, cudaError_t status) {
@@ -405,6 +410,48 @@ GpuSettings gpu_settings(std::string const& uuid) { return Nvml{uuid}.settings()
 void cuda_synchronize() { QUAD_CUDA(cudaDeviceSynchronize()); }
 
 int cuda_multiprocessors(int index) { return attribute(cudaDevAttrMultiProcessorCount, index); }
+
+std::unique_ptr<StreamBackend> make_blocking_stream(Device& device) {
+  auto* const gpu = dynamic_cast<CudaDevice*>(&device);
+  return gpu != nullptr ? gpu->make_blocking_stream()
+                        : device.make_stream(Priority::normal, "blocking");
+}
+
+bool cuda_answers(CudaQuery query, Facts const& facts) {
+  switch (query) {
+    case CudaQuery::total_memory: {
+      static auto const ask = driver_function<PFN_cuDeviceTotalMem_v3020>("cuDeviceTotalMem");
+      std::size_t bytes = 0;
+      check_driver(ask(&bytes, facts.index), "cuDeviceTotalMem");
+      return bytes >= facts.memory_bytes;
+    }
+    case CudaQuery::name: {
+      static auto const ask = driver_function<PFN_cuDeviceGetName_v2000>("cuDeviceGetName");
+      char name[256] = {};
+      check_driver(ask(name, sizeof name, facts.index), "cuDeviceGetName");
+      return name == facts.name;
+    }
+    case CudaQuery::pci_bus_id: {
+      static auto const ask = driver_function<PFN_cuDeviceGetPCIBusId_v4010>("cuDeviceGetPCIBusId");
+      char id[32] = {};
+      check_driver(ask(id, sizeof id, facts.index), "cuDeviceGetPCIBusId");
+      return id[0] != '\0';
+    }
+    case CudaQuery::count: {
+      static auto const ask = driver_function<PFN_cuDeviceGetCount_v2000>("cuDeviceGetCount");
+      int count = 0;
+      check_driver(ask(&count), "cuDeviceGetCount");
+      return count > facts.index;
+    }
+    case CudaQuery::uuid: {
+      static auto const ask = driver_function<PFN_cuDeviceGetUuid_v11040>("cuDeviceGetUuid");
+      CUuuid uuid{};
+      check_driver(ask(&uuid, facts.index), "cuDeviceGetUuid");
+      return uuid_text(uuid) == facts.uuid;
+    }
+  }
+  return false;
+}
 
 CodeArchitecture code_of_program(int compute_capability) {
   return code_for(QUADRILLE_CUDA_ARCHITECTURES, compute_capability);

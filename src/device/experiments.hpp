@@ -1,0 +1,21 @@
+// SPDX-FileCopyrightText: 2026 The Quadrille developers
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include "device/device.hpp"
+
+#include <memory>
+
+/// What nothing but a measurement of it needs.
+namespace quadrille::device {
+
+/// A stream that the default one waits for and that waits for it, as no other stream of this program
+/// does. On a host a stream like any other.
+std::unique_ptr<StreamBackend> make_blocking_stream(Device& device);
+
+/// What the driver tells of GPUs, by a call each.
+enum class CudaQuery { total_memory, name, pci_bus_id, count, uuid };
+/// Asks the driver anew and returns whether the answer is what `facts` say of that GPU.
+bool cuda_answers(CudaQuery query, Facts const& facts);
+
+}  // namespace quadrille::device
