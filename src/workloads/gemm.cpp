@@ -201,7 +201,7 @@ class Gemm final : public measure::Workload {
     if (l2_bytes == 0) return all;
     kernels::Requests const& loads = accesses.shared_loads;
     kernels::Requests const& stores = accesses.shared_stores;
-    all.push_back({"second-level cache", l2_bytes, "B/s"});
+    all.push_back({std::string{kSecondLevelCache.name}, l2_bytes, "B/s"});
     all.push_back({"shared memory", static_cast<double>(loads.parts + stores.parts), "wavefronts"});
     all.push_back({"bank conflicts, loads", static_cast<double>(loads.conflicts()), "wavefronts"});
     all.push_back(
@@ -312,8 +312,7 @@ extern measure::WorkloadEntry const gemm = measure::entry({
     .variants = rows_of(gemm::variants()),
     .make = measure::make<Gemm>,
     .secondary = {kBankConflicts,
-                  {"second-level cache", "B/s",
-                   "what blocks read of tiles and write of C, by the counts of bank conflicts."},
+                  kSecondLevelCache,
                   {"first-level cache", "B/s",
                    "every 32-byte sector that a request of a warp touches, by the same counts."},
                   {"shared memory", "wavefronts",

@@ -3,6 +3,7 @@
 #include "memory/memory.hpp"
 
 #include "workloads/data.hpp"
+#include "workloads/secondary.hpp"
 #include "workloads/tables.hpp"
 
 #include <algorithm>
@@ -108,6 +109,9 @@ class Memory final : public measure::Workload {
     bool const reads = has(selected, false), chases = has(selected, true);
     bool const on_gpu = world.device().kind() == device::Kind::cuda;
     int const multiprocessors = world.device().facts().multiprocessors;
+    // Each half of that cache may hold a copy of its own, and first-level caches hold a sixteenth at most.
+    second_level_holds_ = bytes_ >= 16 * memory::kMaxFirstLevelBytes &&
+                          2 * static_cast<std::size_t>(bytes_) <= world.device().facts().l2_bytes;
     readers_ = on_gpu ? multiprocessors * memory::kResidentBlocks : multiprocessors;
     lanes_ = on_gpu ? memory::kDeviceLanes : memory::kHostLanes;
     if (result_.size() == 0) {
@@ -171,8 +175,12 @@ class Memory final : public measure::Workload {
   }
 
   std::vector<measure::SecondaryMetric> observed() override {
-    if (left_ != Result::walk) return {};
-    return {{"latency", static_cast<double>(memory::accesses(tiles_)), "s"}};
+    if (left_ == Result::walk) {
+      return {{"latency", static_cast<double>(memory::accesses(tiles_)), "s"}};
+    }
+    if (left_ != Result::sums || !second_level_holds_) return {};
+    return {{std::string{kSecondLevelCache.name}, static_cast<double>(tiles_) * memory::kTileBytes,
+             "B/s"}};
   }
 
  private:
@@ -279,7 +287,8 @@ class Memory final : public measure::Workload {
   int ranks_, rank_;
   int readers_ = 1;
   memory::Lanes lanes_;
-  Result left_ = Result::sums;  // by the last repetition
+  bool second_level_holds_ = false;  // the window, and no first-level cache does
+  Result left_ = Result::sums;       // by the last repetition
   Source source_;
   Cycle walk_;
   std::vector<std::uint32_t> before_;
@@ -311,7 +320,8 @@ extern measure::WorkloadEntry const memory = measure::entry({
     .local = true,
     .variants = rows_of(memory::variants()),
     .make = measure::make<Memory>,
-    .secondary = {{"latency", "s", "the median over the number of steps of a pointer chase."}},
+    .secondary = {{"latency", "s", "the median over the number of steps of a pointer chase."},
+                  kSecondLevelCache},
 });
 
 }  // namespace entries
