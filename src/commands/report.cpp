@@ -5,6 +5,7 @@
 #include "commands/report_form.hpp"
 #include "core/process.hpp"
 #include "core/text.hpp"
+#include "io/trace_file.hpp"
 #include "io/whole_file.hpp"
 #include "report/exchange.hpp"
 #include "report/html.hpp"
@@ -19,6 +20,7 @@
 #include <CLI/CLI.hpp>
 #include <fmt/format.h>
 
+#include <algorithm>
 #include <memory>
 #include <optional>
 
@@ -32,6 +34,7 @@ struct ReportArguments {
   std::vector<std::string> only;  ///< cases or workloads to show; all where there are none
   ReportForm form = ReportForm::table;
   std::string html;      ///< file to write in place of printing; "": none
+  std::string trace;     ///< file of timelines that the page draws; "": none
   bool scaling = false;  ///< join results of different numbers of ranks
 };
 
@@ -86,6 +89,24 @@ core::Exit report(ReportArguments const& arguments) {
     if (!why.empty()) return refuse(why);
     results.push_back(std::move(result));
   }
+  std::vector<io::TracedSpan> trace;
+  if (!arguments.trace.empty()) {
+    auto const read = io::read_trace(arguments.trace);
+    if (!read) return refuse("--trace: " + read.why());
+    trace = *read;
+    bool const is_of_these = std::ranges::any_of(trace, [&](io::TracedSpan const& span) {
+      return std::ranges::any_of(results, [&](measure::RunResult const& result) {
+        return std::ranges::find(result.records, span.of, &measure::Record::id) !=
+               result.records.end();
+      });
+    });
+    if (!is_of_these) {
+      return refuse(
+          fmt::format("--trace: '{}' has no measurement of these results; name the trace "
+                      "of their run",
+                      arguments.trace));
+    }
+  }
   // Standard output has the page alone where that goes there.
   bool const is_page_output = !arguments.html.empty() && io::is_standard_output(arguments.html);
   std::optional<report::Scaling> scaling;
@@ -97,7 +118,7 @@ core::Exit report(ReportArguments const& arguments) {
   }
   if (!arguments.html.empty()) {
     std::string const why = io::replace_whole_file(
-        arguments.html, report::render_html(results, arguments.files, scaling));
+        arguments.html, report::render_html(results, arguments.files, scaling, trace));
     if (!why.empty()) return refuse("--html: " + why, core::Exit::runtime);
     if (!is_page_output) core::print("wrote {}\n", core::one_line(arguments.html));
   }
@@ -162,6 +183,11 @@ void add_report(CLI::App& app, Action& action) {
                        "Write one page of charts and tables, which needs no network, to this "
                        "file, or to standard output (-)")
           ->type_name("FILE");
+  command
+      ->add_option("--trace", arguments->trace,
+                   "With --html: draw the timelines that run --trace wrote to this file")
+      ->type_name("FILE")
+      ->needs(html);
   formats->require_option(0, 1);
   CLI::Option* const scaling = command->add_flag(
       "--scaling", arguments->scaling,

@@ -2,6 +2,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "io/trace_file.hpp"
 
+#include "core/files.hpp"
 #include "io/whole_file.hpp"
 
 #include <fmt/format.h>
@@ -15,6 +16,8 @@ namespace {
 
 using Json = nlohmann::ordered_json;
 using device::TraceSpan;
+
+constexpr std::size_t kMaxTraceBytes = std::size_t{256} << 20;
 
 // Between two repetitions, to tell them apart.
 constexpr double kGapUs = 1000;
@@ -127,6 +130,44 @@ std::string TraceFile::write() const {
   return replace_whole_file(path_, fmt::format("{},{},\n"
                                                "\"traceEvents\": [\n{}\n]}}\n",
                                                kTraceBegin, text_of(about).substr(1), events_));
+}
+
+core::Parsed<std::vector<TracedSpan>> read_trace(std::string const& path) {
+  using Spans = core::Parsed<std::vector<TracedSpan>>;
+  auto const text = core::read_file(path, kMaxTraceBytes);
+  if (!text) return Spans::error(fmt::format("'{}' cannot be read: {}", path, text.why()));
+  if (!text->starts_with(kTraceBegin)) {
+    return Spans::error(fmt::format("'{}' is no trace: name a file that run --trace wrote", path));
+  }
+  std::vector<TracedSpan> spans;
+  try {
+    std::map<std::pair<int, int>, std::string> rows;
+    Json const document = Json::parse(*text);
+    for (Json const& event : document.at("traceEvents")) {
+      auto const phase = event.at("ph").get<std::string>(),
+                 name = event.at("name").get<std::string>();
+      int const rank = event.at("pid").get<int>();
+      Json const& args = event.at("args");
+      if (phase == "M" && name == "thread_name") {
+        rows[{rank, event.at("tid").get<int>()}] = args.at("name").get<std::string>();
+      }
+      if (phase != "X") continue;
+      auto const kind = core::parse_enum<device::TraceKind>(event.at("cat").get<std::string>());
+      if (!kind) return Spans::error(fmt::format("'{}' is damaged: an unknown kind", path));
+      TracedSpan& span = spans.emplace_back();
+      span.rank = rank;
+      span.row = rows[{rank, event.at("tid").get<int>()}];
+      span.of = args.at("of").get<std::string>();
+      span.kind = *kind;
+      span.name = name;
+      span.label = args.value("label", std::string{});
+      span.begin_s = 1e-6 * event.at("ts").get<double>();
+      span.end_s = span.begin_s + 1e-6 * event.at("dur").get<double>();
+    }
+  } catch (Json::exception const& damage) {
+    return Spans::error(fmt::format("'{}' is damaged: {}", path, damage.what()));
+  }
+  return spans;
 }
 
 }  // namespace quadrille::io

@@ -3,6 +3,7 @@
 #pragma once
 
 #include "comm/world.hpp"
+#include "core/units.hpp"
 #include "measure/sampler.hpp"
 
 #include <cstddef>
@@ -38,5 +39,17 @@ class TraceFile {
   double end_us_ = 0;                           ///< of the last repetition
   double error_us_ = 0;                         ///< of all clocks
 };
+
+/// What a stream or thread of a rank did for a while in a traced repetition.
+struct TracedSpan {
+  int rank = 0;
+  std::string row;  ///< the stream, or what the thread carries
+  std::string of;   ///< id of the measurement
+  device::TraceKind kind = device::TraceKind::kernel;
+  std::string name, label;
+  double begin_s = 0, end_s = 0;  ///< by one clock, behind the repetitions before
+};
+/// The spans of a file that a TraceFile wrote, rank by rank within each repetition.
+core::Parsed<std::vector<TracedSpan>> read_trace(std::string const& path);
 
 }  // namespace quadrille::io

@@ -10,6 +10,7 @@
 #include "report/table.hpp"
 #include "report/text.hpp"
 #include "workloads/registry.hpp"
+#include "workloads/secondary.hpp"
 
 #include <fmt/format.h>
 
@@ -133,6 +134,13 @@ class Shares {
   std::set<Record const*> with_ranks_, with_pairs_;
 };
 
+/// What the second-level caches of all ranks' devices serve in one repetition; 0 where unknown.
+double second_level_bytes(Record const& r) {
+  auto const found = std::ranges::find(r.extras, workloads::kSecondLevelCache.name,
+                                       &measure::SecondaryMetric::name);
+  return found == r.extras.end() ? 0 : found->amount * r.ranks;
+}
+
 /// Further rates of parts of the time, as lines of a chart.
 Json over_time_json(Record const& r) {
   Json lines = Json::object();
@@ -192,6 +200,7 @@ Json measurement_json(Record const& r, RunResult const& result, Shares const& sh
   to["batch"] = r.batch;
   to["roofline"] = {{"flop", r.roofline.flop},
                     {"bytes", r.roofline.bytes},
+                    {"second_level_bytes", second_level_bytes(r)},
                     {"compute_peak", r.roofline.compute_peak},
                     {"memory_peak", r.roofline.memory_peak},
                     {"compute_is_measured", r.roofline.compute_is_measured},
@@ -316,6 +325,38 @@ Json scaling_json(Scaling const& scaling) {
           {"notes", scaling.notes}};
 }
 
+/// The traced repetition of each measurement: rows of ranks, and what each did when.
+Json timelines_json(std::span<io::TracedSpan const> trace) {
+  std::map<std::string, std::vector<io::TracedSpan const*>> by_measurement;
+  for (io::TracedSpan const& span : trace) by_measurement[span.of].push_back(&span);
+  Json drawn = Json::object();
+  std::size_t left = kPageSpans, left_out = 0;
+  for (auto const& [id, spans] : by_measurement) {
+    if (spans.size() > left) {
+      ++left_out;
+      continue;
+    }
+    left -= spans.size();
+    double const begin_s =
+        std::ranges::min(spans, {}, [](auto const* span) { return span->begin_s; })->begin_s;
+    auto const nanoseconds = [&](double at_s) { return std::llround(1e9 * (at_s - begin_s)); };
+    std::map<std::pair<int, std::string>, std::size_t> known;
+    Json rows = Json::array(), all = Json::array();
+    for (io::TracedSpan const* span : spans) {
+      auto const [row, is_new] = known.try_emplace({span->rank, span->row}, known.size());
+      if (is_new) rows.push_back({{"rank", span->rank}, {"name", span->row}});
+      all.push_back({{"row", row->second},
+                     {"kind", core::to_text(span->kind)},
+                     {"name", span->name},
+                     {"label", span->label},
+                     {"begin_ns", nanoseconds(span->begin_s)},
+                     {"end_ns", nanoseconds(span->end_s)}});
+    }
+    drawn[id] = {{"rows", std::move(rows)}, {"spans", std::move(all)}};
+  }
+  return {{"drawn", std::move(drawn)}, {"left_out", left_out}};
+}
+
 }  // namespace
 
 std::string_view html_begin() { return html_page().substr(0, html_page().find('\n')); }
@@ -339,12 +380,14 @@ std::string make_page(std::string_view script, Json const& data) {
 }
 
 std::string render_html(std::span<RunResult const> results, std::span<std::string const> files,
-                        std::optional<Scaling> const& scaling) {
+                        std::optional<Scaling> const& scaling,
+                        std::span<io::TracedSpan const> trace) {
   Shares const shares{results};
   Json all{{"results", Json::array()},
            {"metrics", Json::object()},
            {"drawn", Json::object()},
-           {"scaling", nullptr}};
+           {"scaling", nullptr},
+           {"timelines", timelines_json(trace)}};
   for (std::size_t i = 0; i < results.size(); ++i) {
     all["results"].push_back(result_json(results[i], files[i], shares));
   }

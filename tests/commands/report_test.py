@@ -44,7 +44,7 @@ def main():
     source = program.input(INPUT)
     runs = {}
     for ranks in (1, 2, 4):
-        process, report, runs[ranks] = program.run(source, ranks=ranks)
+        process, report, runs[ranks] = program.run(source, "--trace", program.folder / f"trace-{ranks}.json", ranks=ranks)
         check(process.returncode == 0, f"on {ranks} ranks", process)
         sizes = {case["workload"]: case["size"] for case in report["cases"]}
         expected = {1: 64, 2: 91, 4: 128}[ranks]  # 64 sqrt(ranks)
@@ -65,6 +65,14 @@ def main():
     check([len(result["run"]["ranks"]) for result in data["results"]] == [1, 2], "two results side by side")
     check(data["scaling"] is None, "nobody asked for it")
     report("--html", page, runs[1])  # an older page gives way
+    report("--html", page, "--trace", program.folder / "trace-2.json", runs[2])
+    data = json.loads(re.search(r'<script type="application/json" id="data">(.*?)</script>', page.read_text(), re.DOTALL)[1])
+    of = next(case["id"] for case in data["results"][0]["cases"] if case["workload"] == "summa")
+    timeline = data["timelines"]["drawn"][of]
+    check({row["rank"] for row in timeline["rows"]} == {0, 1}, f"rows of the trace are {timeline['rows']}")
+    check({"kernel", "exchange"} <= {span["kind"] for span in timeline["spans"]}, "work and messages are drawn")
+    for trace, why in ((source, "is no trace"), (program.folder / "absent", "cannot be read")):
+        check(why in report("--html", page, "--trace", trace, runs[2], code=2).stderr, why)
     report("--html", source, runs[1], code=2)
     check(source.read_text() == INPUT, "what is no page stays")
     shown = report("--html", program.folder / "absent" / "page.html", runs[1], code=2)

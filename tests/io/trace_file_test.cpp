@@ -3,6 +3,7 @@
 #include "io/trace_file.hpp"
 
 #include "core/files.hpp"
+#include "io/whole_file.hpp"
 #include "support/json_schema.hpp"
 #include "support/mpi_world.hpp"
 
@@ -119,6 +120,52 @@ TEST(TraceFile, IsValidWithoutARepetition) {
   if (world().rank() != 0) return;
   EXPECT_EQ(test::complaints_about(document, QUADRILLE_TRACE_SCHEMA), "");
   EXPECT_TRUE(document["traceEvents"].empty());
+}
+
+TEST(TraceFile, IsReadAsItWasWritten) {
+  std::string const path = std::filesystem::temp_directory_path() /
+                           fmt::format("quadrille-trace-read-{}-{}.json", getpid(), world().rank());
+  TraceFile file{path};
+  file.add(world(),
+           repetition("first", {{"copies", TraceKind::copy, "to device", "panel 1", 8, 1, 1.5}}));
+  file.add(world(), repetition("second", {{"main", TraceKind::kernel, "naive", "", 0, 7, 7.25}}));
+  if (world().rank() != 0) return;
+  ASSERT_EQ(file.write(), "");
+
+  auto const spans = read_trace(path);
+
+  ASSERT_TRUE(spans) << spans.why();
+  auto const ranks = static_cast<std::size_t>(world().size());
+  ASSERT_EQ(spans->size(), 2 * ranks);
+  TracedSpan const& copy = spans->front();
+  EXPECT_EQ(copy.of, "first");
+  EXPECT_EQ(copy.row, "copies");
+  EXPECT_EQ(copy.kind, TraceKind::copy);
+  EXPECT_EQ(copy.label, "panel 1");
+  EXPECT_NEAR(copy.end_s - copy.begin_s, 0.5, 1e-9);
+  TracedSpan const& kernel = spans->back();
+  EXPECT_EQ(kernel.rank, world().size() - 1);
+  EXPECT_EQ(kernel.of, "second");
+  EXPECT_EQ(kernel.name, "naive");
+  EXPECT_GT(kernel.begin_s, copy.end_s);
+  std::filesystem::remove(path);
+}
+
+TEST(TraceFile, ThatIsDamagedIsRefused) {
+  std::string const path =
+      std::filesystem::temp_directory_path() /
+      fmt::format("quadrille-trace-damaged-{}-{}.json", getpid(), world().rank());
+  std::string const begin{kTraceBegin};
+  for (std::string const& text :
+       {std::string{"{}"}, begin, begin + R"(}, "traceEvents": [{"ph": "X"}]})",
+        begin +
+            R"(}, "traceEvents": [{"ph": "X", "name": "", "pid": 0, "tid": 0, "ts": 0, "dur": 1, )"
+            R"("cat": "other", "args": {"of": ""}}]})"}) {
+    ASSERT_EQ(replace_whole_file(path, text), "");
+    EXPECT_FALSE(read_trace(path)) << text;
+  }
+  std::filesystem::remove(path);
+  EXPECT_FALSE(read_trace(path)) << "there is none";
 }
 
 }  // namespace

@@ -30,10 +30,10 @@ using test::data_of;
 constexpr char kHostile[] = "</script><img src=x onerror=\"document.title='broken'\"><!--";
 
 std::string page_of(std::string const& name, std::vector<RunResult> results,
-                    std::optional<Scaling> const& scaling = {}) {
+                    std::span<io::TracedSpan const> trace = {}) {
   std::ranges::for_each(results, test::read_cases_again);
   std::vector<std::string> const files(results.size(), name);
-  return test::kept(render_html(results, files, scaling), name);
+  return test::kept(render_html(results, files, {}, trace), name);
 }
 
 /// With a text that would end the script, or start another, wherever a result has texts.
@@ -299,6 +299,79 @@ TEST(Page, HoldsSeveralResults) {
 
   EXPECT_EQ(data.at("results").size(), 2U);
   EXPECT_EQ(data.at("results").at(1).at("run").at("run_id"), "other");
+}
+
+/// What two ranks did on two streams each: panels are broadcast while others are multiplied.
+std::vector<io::TracedSpan> two_ranks_trace(std::string const& of) {
+  using enum device::TraceKind;
+  std::vector<io::TracedSpan> trace;
+  for (int rank = 0; rank < 2; ++rank) {
+    trace.push_back({rank, "main", of, repetition, "repetition", "", 2, 2 + 5e-3});
+    for (int panel = 0; panel < 4; ++panel) {
+      std::string const label = fmt::format("panel {}", panel);
+      double const begin_s = 2 + 1e-3 * panel;
+      trace.push_back(
+          {rank, "communication", of, exchange, "broadcast", label, begin_s, begin_s + 8e-4});
+      trace.push_back({rank, "main", of, wait, "wait", label, begin_s + 9e-4, begin_s + 1e-3});
+      trace.push_back({rank, "main", of, kernel, "vendor", label, begin_s + 1e-3, begin_s + 19e-4});
+    }
+  }
+  return trace;
+}
+
+TEST(Page, DrawsTheTracedRepetition) {
+  RunResult const result = test::cluster_result(2, 0);
+  std::string const of = "summa-16384:vendor";
+
+  json const data = data_of(page_of("traced", {result}, two_ranks_trace(of)));
+
+  json const& timeline = data.at("timelines").at("drawn").at(of);
+  EXPECT_EQ(timeline.at("rows"), (json{{{"rank", 0}, {"name", "main"}},
+                                       {{"rank", 0}, {"name", "communication"}},
+                                       {{"rank", 1}, {"name", "main"}},
+                                       {{"rank", 1}, {"name", "communication"}}}));
+  json const& last = timeline.at("spans").back();
+  EXPECT_EQ(last, (json{{"row", 2},
+                        {"kind", "kernel"},
+                        {"name", "vendor"},
+                        {"label", "panel 3"},
+                        {"begin_ns", 4'000'000},
+                        {"end_ns", 4'900'000}}));
+}
+
+TEST(Page, LeavesOutTheTracesThatItCannotHold) {
+  io::TracedSpan span;
+  span.of = "first";
+  std::vector<io::TracedSpan> trace(kPageSpans, span);
+  span.of = "second";
+  trace.push_back(span);
+
+  json const data = data_of(page_of("long-trace", {test::cluster_result(2, 0)}, trace));
+
+  EXPECT_TRUE(data.at("timelines").at("drawn").contains("first"));
+  EXPECT_EQ(data.at("timelines").at("drawn").size(), 1U);
+  EXPECT_EQ(data.at("timelines").at("left_out"), 1);
+}
+
+TEST(Page, KnowsWhatSecondLevelCachesServe) {
+  RunResult result = test::cluster_result(2, 0);
+  measure::Record window = result.records.front();
+  window.id = window.name = "window";
+  window.workload = "memory";
+  window.unit = "B/s";
+  window.amount = 32e9;
+  window.roofline = {};
+  window.extras = {{"second-level cache", 16e9, "B/s"}};
+  result.records.front().extras = {{"second-level cache", 5e7, "B/s"}};
+  finish(window);
+  result.records.push_back(window);
+
+  json const data = data_of(page_of("cache", {result}));
+
+  json const& cases = data.at("results").at(0).at("cases");
+  EXPECT_EQ(cases.back().at("roofline").at("second_level_bytes"), 32e9) << "of both ranks";
+  EXPECT_EQ(cases.front().at("roofline").at("second_level_bytes"), 1e8);
+  EXPECT_EQ(cases.at(1).at("roofline").at("second_level_bytes"), 0);
 }
 
 /// The same case of two runs, for which "auto" took two transports.

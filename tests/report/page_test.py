@@ -51,11 +51,14 @@ class Browser:
         self.driver = webdriver.Chrome(service=webdriver.chrome.service.Service(DRIVER), options=options)
         self.run = self.driver.execute_script
 
-    def open(self, name, width=1200, theme="light"):
+    def resize(self, width, theme="light", media=""):
         self.driver.execute_cdp_cmd("Emulation.setDeviceMetricsOverride", {
             "width": width, "height": 900, "deviceScaleFactor": 1, "mobile": width < 600})
         self.driver.execute_cdp_cmd("Emulation.setEmulatedMedia", {
-            "features": [{"name": "prefers-color-scheme", "value": theme}]})
+            "media": media, "features": [{"name": "prefers-color-scheme", "value": theme}]})
+
+    def open(self, name, width=1200, theme="light"):
+        self.resize(width, theme)
         self.driver.get((self.folder / f"{name}.html").as_uri())
         check(self.run("return document.documentElement.dataset.ready") == "yes", f"{name}: {self.errors()}")
 
@@ -91,35 +94,116 @@ class Browser:
 
 
 def charts(browser, least, *sections):
-    """Every chart is drawn where it is looked at, and has words and a table."""
-    found = browser.all("canvas")
+    """Every chart draws, and has words and a table."""
+    found = browser.run(f"""const coloured = function() {{ {COLOURED} }};
+      return cards.map((card) => {{
+        card.draw();
+        card.tables.open = true;
+        card.fillTable();
+        const rows = card.tables.querySelectorAll('tbody tr').length;
+        card.tables.open = false;
+        return [card.canvas.ariaLabel, coloured(card.canvas), rows, card.canvas.getAttribute('role')];
+      }})""")
     check(len(found) >= least, f"{len(found)} charts")
-    for canvas in found:
-        browser.see(canvas)
-        label = canvas.get_attribute("aria-label")
-        check(browser.run(COLOURED, canvas) > 20, f"nothing is drawn: {label}")
-        check(canvas.get_attribute("role") == "img" and len(label) > 40, f"no words: '{label}'")
-        figure = canvas.find_element("xpath", "ancestor::figure")
-        figure.find_element("css selector", "summary").click()
-        browser.wait(lambda: figure.find_elements("css selector", "tbody tr"), f"no table: {label}")
-        figure.find_element("css selector", "summary").click()
+    for label, coloured, rows, role in found:
+        check(coloured > 20, f"nothing is drawn: {label}")
+        check(role == "img" and len(label) > 40, f"no words: '{label}'")
+        check(rows > 0, f"no table: {label}")
     titles = [title.text for title in browser.all("h2")]
     for wanted in ("Summary", *sections, "All measurements"):
         check(wanted in titles, f"{wanted} is no section of {titles}")
 
 
+# What lies where it should not, in every chart as the file that it is saved as, and around them.
+MISPLACED = """const found = [], isPaper = arguments[0];
+  const room = document.createElement('div');
+  room.style.cssText = 'position: absolute; left: 0; top: 0; visibility: hidden';
+  document.body.append(room);
+  for (const card of isPaper ? [] : cards) {
+    card.redraw();
+    card.draw();
+    const root = card.svg();
+    room.replaceChildren(root);
+    const {left: x0, top: y0, width, height} = root.getBoundingClientRect();
+    const boxOf = (node) => {
+      const {left, right, top, bottom} = node.getBoundingClientRect();
+      return {left: left - x0, right: right - x0, top: top - y0, bottom: bottom - y0};
+    };
+    // A line of text is higher than its letters.
+    const texts = [...root.querySelectorAll('text')].filter((one) => one.textContent.trim()).map((one) => ({said: one.textContent, ...boxOf(one)}))
+      .map((box) => ({...box, top: box.top + 3, bottom: box.bottom - 3}));
+    const points = [...root.querySelectorAll('path')].map(boxOf)
+      .filter(({left, right, top, bottom}) => right - left > 4 && right - left < 15 && bottom - top > 4 && bottom - top < 15);
+    const overlap = (a, b) => Math.min(a.right, b.right) - Math.max(a.left, b.left) > 1 && Math.min(a.bottom, b.bottom) - Math.max(a.top, b.top) > 1;
+    texts.forEach((text, i) => {
+      if (text.left < -1 || text.right > width + 1 || text.top < -3 || text.bottom > height + 3) found.push(`${card.title}: '${text.said}' is cut`);
+      const other = texts.slice(i + 1).find((one) => overlap(text, one));
+      if (other) found.push(`${card.title}: '${text.said}' lies on '${other.said}'`);
+      if (points.some((point) => overlap(text, point))) found.push(`${card.title}: '${text.said}' lies on a point`);
+    });
+  }
+  room.remove();
+  const view = document.documentElement.clientWidth;
+  if (document.documentElement.scrollWidth > view) found.push(`the page is wider than ${view}`);
+  for (const one of document.querySelectorAll(`.card, .plot canvas${isPaper ? '' : ', #theme'}${isPaper || view < 600 ? '' : ', #nav a'}`)) {
+    const {left, right} = one.getBoundingClientRect();
+    if (left < 0 || right > view) found.push(`'${one.textContent.slice(0, 40)}' is cut`);
+  }
+  // No hole beside a card: those of a row end together.
+  for (const grid of document.querySelectorAll('.grid')) {
+    const rows = new Map();
+    for (const card of grid.children) {
+      const {top, bottom} = card.getBoundingClientRect();
+      const at = Math.round(top);
+      if (bottom - (rows.get(at) ?? bottom) > 1) found.push(`a hole beside '${card.textContent.slice(0, 40)}'`);
+      rows.set(at, bottom);
+    }
+  }
+  return found;"""
+
+
+def structure(browser, *names):
+    """At each size, dark and on paper, nothing is cut and nothing lies on another, in one load of the page."""
+    for name in names:
+        browser.open(name)
+        for width, theme, media in ((400, "dark", ""), (1200, "light", ""), (1920, "light", ""), (720, "light", "print")):
+            browser.resize(width, theme, media)
+            misplaced = browser.run(MISPLACED, media == "print")  # which takes the charts as they are drawn
+            check(not misplaced, f"{name} at {width}, {theme} {media}: {misplaced[:8]}")
+            ticks(browser)
+            if not media and (name == "cluster" or width > 400):
+                browser.picture(f"{name}-{width}-{theme}")
+        # On paper tables show all that scrolls on a screen, and none lies over what follows.
+        cut = browser.run("""return [...document.querySelectorAll('.scroll')]
+          .filter((one) => one.scrollHeight > one.getBoundingClientRect().height + 2).map((one) => one.ariaLabel)""")
+        check(not cut, f"paper cuts {cut} of {name}")
+
+
+def saved(browser):
+    """What is saved as SVG is what the canvas shows."""
+    pairs = browser.driver.execute_async_script("const coloured = function() {" + COLOURED + "};" + """
+      Promise.all(cards.map(async (card) => {
+        const image = new Image();
+        image.src = 'data:image/svg+xml,' + encodeURIComponent(card.saved());
+        await image.decode();
+        // Both on the ground of the card.
+        return [card.title, ...[card.canvas, image].map((drawn) => {
+          const canvas = document.createElement('canvas');
+          canvas.width = image.width;
+          canvas.height = image.height;
+          const ctx = canvas.getContext('2d');
+          ctx.fillStyle = color('card');
+          ctx.fillRect(0, 0, canvas.width, canvas.height);
+          ctx.drawImage(drawn, 0, 0, canvas.width, canvas.height);
+          return coloured(canvas);
+        })];
+      })).then(arguments[0])""")
+    for title, shown, kept in pairs:
+        check(abs(shown - kept) < 0.25 * shown + 50, f"{title}: {shown} coloured pixels on the page, {kept} in the SVG")
+
+
 def ticks(browser):
-    """Labels below a chart do not touch."""
-    browser.run("cards.forEach((card) => card.draw())")
-    touching = browser.run("""return cards.flatMap(({chart, title}) => {
-      const x = chart?.scales?.x;
-      if (!x) return [];
-      chart.ctx.font = `${Chart.defaults.font.size}px ${Chart.defaults.font.family}`;
-      const spans = x.ticks.map(({label}, i) => [label, x.getPixelForTick(i)]).filter(([label]) => label)
-        .map(([label, at]) => [at - chart.ctx.measureText(label).width / 2, at + chart.ctx.measureText(label).width / 2]);
-      return spans.slice(1).some(([begin], i) => begin < spans[i][1] + 8) ? [title] : [];
-    })""")
-    check(not touching, f"labels touch in {touching}")
+    """Each says what no other of its axis does."""
     doubled = browser.run("""return cards.flatMap(({chart, title}) => Object.values(chart?.scales ?? {})
       .filter(({type}) => type !== 'category').map(({axis, ticks}) => [`${title}, ${axis}`, ticks.map(({label}) => label).filter(Boolean)])
       .filter(([, said]) => new Set(said).size < said.length))""")
@@ -151,6 +235,51 @@ def intervals(browser):
       return chart.data.datasets.map(({label, order}) => [label, order ?? 0])""")
     check(max(order for label, order in orders if label != "_roof") < min(order for label, order in orders if label == "_roof"),
           f"roofs lie over points: {orders}")
+
+
+def ladder(browser):
+    """Rungs tell what they gain, and the ceiling is drawn beside the vendor's rate; transports far apart have a logarithmic axis."""
+    ends, gains, marks, ceilings, text = browser.run("""const card = cards.find(({node}) => node.closest('#ladders'));
+      const {data: {datasets: [{ends}]}, options} = card.chart;
+      const shown = groups.find(({title}) => title === card.title);
+      const items = ofSize(shown, card.state.size);
+      return [ends, [...gainsOf(items).values()], options.plugins.marks.at.map(({value}) => value), items.map(({c}) => c.ceiling), card.said.textContent]""")
+    check("×" not in ends[0] and "×" not in ends[-1] and all(f"× {gain:.2f}" in end for gain, end in zip(gains, ends[1:-1], strict=True)),
+          f"gains {gains} in {ends}")
+    check(all(gain > 1.2 for gain in gains), f"each rung is about twice as fast as the one before, not {gains}")
+    check(len(marks) == 2 and max(ceilings) in marks and "ceiling" in text, f"lines at {marks}, ceilings {ceilings}: {text}")
+    scales = browser.run("return [[100, 200], [6, 600], [0, 600]].map(scaleOf)")
+    check(scales == ["linear", "logarithmic", "linear"], f"scales of values are {scales}")
+
+
+def timeline(browser):
+    """A traced repetition is drawn by ranks and streams, in the colours of the legs."""
+    browser.open("traced")
+    browser.see(browser.all("#timeline canvas")[0])
+    looks, rows, off = browser.run("""const {chart} = cards.find(({node}) => node.closest('#timeline'));
+      return [chart.data.datasets.map(({label, backgroundColor}) => [label, backgroundColor]), chart.scales.y.ticks.map(({label}) => label.join(' ')),
+        chart.data.datasets.flatMap(({data}, k) => chart.getDatasetMeta(k).data.map((bar, i) => Math.abs(bar.y - chart.scales.y.getPixelForValue(data[i].y))))]""")
+    check(looks == [[kind, browser.run("return color(arguments[0])", name)]
+                    for kind, name in (("compute", "own"), ("communicate", "vendor"), ("wait", "reference"))], f"colours are {looks}")
+    check(rows == [f"rank {rank}, {stream}" for rank in (0, 1) for stream in ("main", "communication")], f"rows are {rows}")
+    check(len(off) == 24 and max(off) < 1, f"bars lie {off} from their rows")
+    arrows(browser, "timeline")
+
+
+def cache(browser):
+    """The L2 cache has a roof where a run measured its rate, and kernels whose traffic is known lie below it."""
+    browser.open("cache")
+    browser.see(browser.all("#roofline canvas")[0])
+    found = """const {chart} = cards.find(({node}) => node.closest('#roofline'));
+      const roof = chart.data.datasets.find(({label}) => label.startsWith('L2'));
+      const {c} = all.find(({c}) => c.case === 'window');
+      return [roof.data.map(({x, y}) => y / x / (32e9 / c.median_s)), chart.data.datasets[0].data.map(({x, item}) => [x, item.c.roofline.flop])]"""
+    slopes, points = browser.run(found)
+    check(all(abs(slope - 1) < 1e-6 for slope in slopes), f"slopes of the roof over the measured rate: {slopes}")
+    browser.run("const s = document.querySelector('#roofline select'); s.selectedIndex = 1; s.dispatchEvent(new Event('change'))")
+    _, of_cache = browser.run(found)
+    check(len(points) > 1 and len(of_cache) == 1 and abs(of_cache[0][0] - of_cache[0][1] / 1e8) < 1e-6 * of_cache[0][0],
+          f"points {points} of memory, {of_cache} of the cache")
 
 
 def best(browser):
@@ -224,6 +353,16 @@ def swept(browser):
       select.dispatchEvent(new Event('change'))""", figure)
     check(canvas.get_attribute("aria-label") != label, f"the same for another choice: {label}")
     check("buffers" in figure.text and "block" not in figure.find_element("css selector", ".note").text, "what all share is told")
+
+    # The same over each key of the sweep.
+    shown = """const {chart} = cards.find(({node}) => node.closest('#sweeps'));
+      return [chart.scales.x.options.title.text, chart.data.labels, chart.data.datasets.map(({data}) => data.length)]"""
+    browser.see(browser.all("#sweeps canvas")[-1])
+    first = browser.run(shown)
+    browser.run("const s = document.querySelector('#sweeps select'); s.selectedIndex = 1; s.dispatchEvent(new Event('change'))")
+    second = browser.run(shown)
+    check(sorted([first[:2], second[:2]]) == [["block", ["64", "1024"]], ["panel", ["64", "256"]]], f"sweeps are over {first} and {second}")
+    check(set(first[2] + second[2]) == {2}, f"lines have {first[2]} and {second[2]} places")
 
     # Wherever lines like that of the vendor's rate may be, texts at the ends of bars lie over them.
     crossed, beside = browser.run("""
@@ -425,7 +564,7 @@ def pages(browser):
     check(any(re.match(r"\d+ × the slowest rank takes [\d.]+ to [\d.]+ x the median of the others", one)
               for one in found), f"what is not to be trusted is {found}")
     check("samples are thinned" in thinned, f"nothing is said of samples left out: '{thinned}'")
-    charts(browser, 8, "Variants", "Sizes", "Roofline", "Overlap", "Links", "Samples", "Clocks and power", "Placement",
+    charts(browser, 8, "Variants", "Sweeps", "Roofline", "Overlap", "Links", "Samples", "Clocks and power", "Placement",
            "Environment", "How to reproduce")
     choices(browser)
     tab(browser)
@@ -440,9 +579,11 @@ def pages(browser):
     transports(browser)
     chosen(browser)
     swept(browser)
-    browser.open("cluster", 1920)  # three columns
-    ticks(browser)
     intervals(browser)
+    saved(browser)
+    ladder(browser)
+    timeline(browser)
+    cache(browser)
 
     browser.open("sample")
     why = browser.all("#summary [data-result=FAIL] [data-reason]")
@@ -454,29 +595,9 @@ def pages(browser):
     check(not browser.all("img") and "onerror" in browser.driver.title, "a text became an element")
     check("<img src=x" in browser.all("#all")[0].text, "a text is not shown as it is")
 
-    for name, least in (("cluster", 8), ("pair", 6), ("scaling", 5), ("serving", 5), ("compare", 1), ("compare-many", 1),
-                        ("compare-hostile", 1)):
-        for width, theme in ((400, "dark"), (1200, "light")):
-            browser.open(name, width, theme)
-            check(browser.run("return document.documentElement.scrollWidth") <= width,
-                  f"{name} is wider than {width}")
-            browser.run("cards.forEach((card) => card.draw())")
-            check(len(browser.all("canvas")) >= least, f"{name} has too few charts")
-            ticks(browser)
-            if name == "cluster" or width > 400:
-                browser.picture(f"{name}-{width}-{theme}")
+    structure(browser, "cluster", "pair", "traced", "scaling", "serving", "compare", "compare-many", "compare-hostile")
     browser.open("scaling")
     check("fit" in browser.all("#scaling")[0].text, "no fits")
-
-    # On paper tables show all that scrolls on a screen, and none lies over what follows.
-    browser.open("cluster", 720)
-    browser.driver.execute_cdp_cmd("Emulation.setEmulatedMedia", {"media": "print"})
-    cut = browser.run("""return [...document.querySelectorAll('.scroll')]
-      .filter((one) => one.scrollHeight > one.getBoundingClientRect().height + 2).map((one) => one.ariaLabel)""")
-    check(not cut, f"paper cuts {cut}")
-    browser.driver.execute_cdp_cmd("Emulation.setEmulatedMedia", {"media": ""})
-    browser.open("scaling")
-
     printed = browser.driver.execute_cdp_cmd("Page.printToPDF", {"printBackground": True})
     (folder / "scaling.pdf").write_bytes(base64.b64decode(printed["data"]))
     fetched = browser.run("return performance.getEntriesByType('resource').map((entry) => entry.name)")

@@ -229,7 +229,7 @@ TEST(ScalingPage, ShowsCurvesAndFits) {
   Scaling const scaling = *join_scaling(results);
   std::vector<std::string> const files(results.size(), "scaling");
 
-  std::string const page = test::kept(render_html(results, files, scaling), "scaling");
+  std::string const page = test::kept(render_html(results, files, scaling, {}), "scaling");
 
   EXPECT_NE(page.find(R"("growth":"strong")"), std::string::npos);
   EXPECT_NE(page.find(R"("growth":"weak")"), std::string::npos);

@@ -33,7 +33,7 @@ function inTurn(lines) {
     };
   });
 }
-const isNarrow = () => window.innerWidth < 600;
+const isNarrow = () => window.innerWidth < 760;
 
 const cards = [];
 const seen = "IntersectionObserver" in window
@@ -53,6 +53,12 @@ function textOnCard(ctx, text, x, y) {
 }
 const chartFont = () => `${isNarrow() ? 10.5 : 11.5}px system-ui, "DejaVu Sans", sans-serif`;
 
+/** Where a text of this width lies from `x` on over none of the points. */
+function pastPoints(x, width, points) {
+  for (const at of points.sort((a, b) => a - b)) if (at > x - 9 && at < x + width + 9) x = at + 10;
+  return x;
+}
+
 /** Texts at the ends of bars: dataset.ends[i]. */
 const barEnds = {
   id: "barEnds",
@@ -65,7 +71,10 @@ const barEnds = {
     chart.data.datasets.forEach((dataset, k) => {
       if (!dataset.ends || !chart.isDatasetVisible(k)) return;
       chart.getDatasetMeta(k).data.forEach((bar, i) => {
-        if (dataset.ends[i]) textOnCard(ctx, dataset.ends[i], bar.x + 5, bar.y);
+        if (!dataset.ends[i]) return;
+        // Behind the points of its row, too.
+        const points = chart.data.datasets.flatMap(({showLine}, other) => (showLine === false ? [chart.getDatasetMeta(other).data[i]?.x] : []));
+        textOnCard(ctx, dataset.ends[i], pastPoints(bar.x + 5, ctx.measureText(dataset.ends[i]).width, points.filter(isNumber)), bar.y);
       });
     });
     ctx.restore();
@@ -135,7 +144,22 @@ function hatched(name) {
     ctx.lineTo(shift + 8, 0);
     ctx.stroke();
   }
-  return ctx.createPattern(tile, "repeat");
+  const pattern = ctx.createPattern(tile, "repeat");
+  patternColors.set(pattern, color(name));
+  return pattern;
+}
+
+/** A logarithmic axis tells more of values that span more than a decade, a linear one of others. */
+const scaleOf = (values) => (Math.max(...values) > 10 * Math.min(...values) && Math.min(...values) > 0 ? "logarithmic" : "linear");
+
+/** Lines of a name, of at most so many letters where its words allow. */
+function wrapped(name, most) {
+  const made = [""];
+  for (const part of name.split(/(?<=[ _/,.-])/)) {
+    if (made.at(-1) && (made.at(-1) + part.trimEnd()).length > most) made.push("");
+    made[made.length - 1] += part;
+  }
+  return made.map((line) => line.trimEnd());
 }
 
 function axis(title, options = {}) {
@@ -179,6 +203,7 @@ const legendLabels = () => ({color: color("text"), boxWidth: 12, boxHeight: 8, u
 /**
  * A figure with a chart. `make(state)` returns {config, label, table, height}: what Chart.js takes,
  * what the chart says in words, and the same as a table. `controls(state, redraw)` returns elements.
+ * `make` gets the width of the plot, too.
  */
 class Card {
   constructor({title, note, controls, make, wide, state = {}}) {
@@ -190,9 +215,10 @@ class Card {
     this.node = el("figure", {class: wide ? "card wide" : "card"},
       el("figcaption", {}, el("h3", {}, title), note ? el("p", {class: "note"}, unbroken(note)) : null),
       controls ? el("div", {class: "controls"}, controls(state, () => this.redraw())) : null,
-      this.plot, this.said, this.tables);
+      this.plot, this.said, el("div", {class: "foot"}, this.tables, el("button", {type: "button", onclick: () => this.show({target: "_blank"})}, "Enlarge"),
+        el("button", {type: "button", onclick: () => this.show({download: `${title}.svg`})}, "Save as SVG")));
     this.node.card = this;
-    this.plot.style.height = "18rem";
+    this.plot.style.minHeight = "18rem";
     cards.push(this);
     if (seen) seen.observe(this.node);
   }
@@ -200,24 +226,46 @@ class Card {
     if (this.chart || this.drawn) return;
     this.drawn = true;
     if (seen) seen.unobserve(this.node);
-    this.made = this.make(this.state);
-    if (this.made.height) this.plot.style.height = `${this.made.height}px`;
-    const {config} = this.made;
-    config.options = {
-      animation: false, responsive: true, maintainAspectRatio: false, color: color("text"),
-      ...config.options,
-      plugins: {
-        legend: {display: (config.data?.datasets.length ?? 0) > 1, position: "bottom",
-          labels: {...legendLabels(),
-            filter: (item) => item.text !== undefined && !item.text.startsWith("_")}},
-        ...config.options?.plugins,
-      },
-    };
-    config.plugins = [errorBars, barEnds, marks, ...(config.plugins ?? [])];
-    this.chart = this.made.paint ? new Painted(this.canvas, this.made.paint) : new Chart(this.canvas, config);
+    this.made = this.make(this.state, this.plot.clientWidth);
+    if (this.made.height) this.plot.style.minHeight = `${this.made.height}px`;
+    this.chart = this.made.paint ? new Painted(this.canvas, this.made.paint) : new Chart(this.canvas, this.config(this.made));
     this.canvas.setAttribute("aria-label", `${this.title}. ${this.made.label ?? ""} Arrow keys go through the values.`);
     this.said.replaceChildren(...[this.made.said ?? ""].flat());
     this.fillTable();
+  }
+  config({config}, further = {}) {
+    // Chart.js draws lines without segments by a path that tells nothing of itself.
+    for (const dataset of config.data.datasets) dataset.segment ??= {};
+    return {
+      ...config, ...further.chart, plugins: [errorBars, barEnds, marks, ...(config.plugins ?? [])],
+      options: {
+        animation: false, responsive: true, maintainAspectRatio: false, color: color("text"),
+        ...config.options, ...further.options,
+        plugins: {
+          legend: {display: config.data.datasets.length > 1, position: "bottom",
+            labels: {...legendLabels(),
+              filter: (item) => item.text !== undefined && !item.text.startsWith("_")}},
+          ...config.options?.plugins,
+        },
+      },
+    };
+  }
+  /** The chart as it is, as an element. */
+  svg() {
+    const {clientWidth: width, clientHeight: height} = this.plot;
+    const context = new SvgContext(width, height);
+    const made = this.make(this.state, width);
+    if (made.paint) made.paint.draw(context, width, height);
+    else new Chart(context.canvas, this.config(made, {chart: {platform: Chart.BasicPlatform}, options: {responsive: false, devicePixelRatio: 1}})).destroy();
+    return context.root;
+  }
+  saved() {
+    return new XMLSerializer().serializeToString(this.svg());
+  }
+  /** Gives the drawing to a new tab, where the browser enlarges it, or to a file. */
+  show(how) {
+    const url = URL.createObjectURL(new Blob([this.saved()], {type: "image/svg+xml"}));
+    el("a", {href: url, ...how}).click();
   }
   fillTable() {
     if (!this.tables.open || !this.made) return;

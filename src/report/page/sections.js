@@ -280,20 +280,47 @@ function sizeChoice(group, state, redraw) {
   })];
 }
 
+/**
+ * What each rung gains over the fastest above it, as report --ladder tells it: a step that only shows what another is
+ * worth is slower, and the next one does not build on it.
+ */
+function gainsOf(items) {
+  const gains = new Map();
+  if (new Set(items.map(({c}) => askedOf(c))).size > 1) return gains;
+  results.forEach((_, r) => {
+    let fastest = 0;
+    for (const {c} of items.filter((item) => item.r === r && item.c.role === "own" && item.c.rate > 0)) {
+      if (fastest > 0) gains.set(c, c.rate / fastest);
+      fastest = Math.max(fastest, c.rate);
+    }
+  });
+  return gains;
+}
+
+/** Of each result the highest rate that the rooflines of its measurements allow, or else the peak of its devices. */
+function ceilingsOf(items) {
+  const ceiling = (c) => (c.ceiling > 0 ? {value: c.ceiling, by: `${c.roof}, ${c.ceiling_is_measured ? "measured" : "nominal"}`}
+    : c.percent_of_peak > 0 ? {value: 100 * c.rate / c.percent_of_peak, by: "peak"} : null);
+  return results.flatMap((_, r) => items.filter((item) => item.r === r).map(({c}) => ceiling(c)).filter(Boolean).sort((a, b) => b.value - a.value).slice(0, 1)
+    .map(({value, by}) => ({value, text: `${inResult(r)}${rate(value, items[0].c.unit)} (${by})`})));
+}
+
 function ladder(group, about) {
   const most = Math.max(...group.sizes.map((size) => new Set(ofSize(group, size).map((item) => item.series)).size));
   const size = group.sizes.findLast((s) => new Set(ofSize(group, s).map((item) => item.series)).size === most);
   return {
     title: group.title, note: [about, group.sizes.length === 1 ? `size ${sizeText(size)}` : ""].filter(Boolean).join(" · "),
     state: {size}, controls: (state, redraw) => sizeChoice(group, state, redraw),
-    make(state) {
+    make(state, width) {
       const items = ofSize(group, state.size);
       const series = group.series.filter((name) => items.some((item) => item.series === name));
       const inScope = results.map((_, r) => r).filter((r) => items.some((item) => item.r === r));
+      const gains = gainsOf(items);
+      const gainText = (c) => (gains.has(c) ? `× ${ratio(gains.get(c))}` : "");
       const ends = (c) => {
         if (!c) return "";
         const share = !isBar(c) && isNumber(c.ratio_to_vendor) ? ` (${Math.round(100 * c.ratio_to_vendor)} %)` : "";
-        return `${valueText(group, valueOf(group, c))}${share}${isSuspect(c) ? " SUSPECT" : ""}`;
+        return `${valueText(group, valueOf(group, c))}${share}${gains.has(c) ? `, ${gainText(c)}` : ""}${isSuspect(c) ? " SUSPECT" : ""}`;
       };
       const datasets = inScope.map((r, k) => {
         const cases = series.map((name) => findItem(items, name, r)?.c);
@@ -308,25 +335,36 @@ function ladder(group, about) {
           data: published.map((p) => p?.rate ?? null), borderColor: color("published"), backgroundColor: "transparent", borderWidth: 2, order: -1});
       }
       const vendors = inScope.map((r) => items.find((item) => item.r === r && isBar(item.c))).filter(Boolean).map(({c}) => valueOf(group, c));
+      const values = items.map(({c}) => valueOf(group, c)).filter(isNumber);
+      // Transports differ by orders of magnitude; a rung of a ladder is what it is of the whole.
+      const type = new Set(items.map(({c}) => askedOf(c))).size > 1 ? scaleOf(values) : "linear";
+      const ceilings = group.hasRate ? ceilingsOf(items) : [];
+      const kFar = 3;  // beyond which bars would be too short to compare
+      const drawn = ceilings.filter(({value}) => value < kFar * Math.max(...values));
       const longest = Math.max(...datasets.flatMap((d) => (d.ends ?? []).map((text) => text.length)));
       const fastest = best(group, state.size, inScope[0]).own;
       const roles = [...new Set(items.map(({c}) => c.role || "own"))];
+      const right = 8 + longest * (isNarrow() ? 5.6 : 6.2);
+      const labels = series.map((name) => wrapped(name, Math.max(10, Math.floor((width - right) / 2 / 6.6))));
+      const tallest = Math.max(...labels.map((label) => label.length));
       return {
-        height: 44 + series.length * Math.max(26, 6 + 17 * inScope.length) + (isMany || published.some(Boolean) ? 30 : 0),
+        height: 44 + series.length * Math.max(26, 6 + 17 * inScope.length, 6 + 14 * tallest) + (isMany || published.some(Boolean) ? 30 : 0),
         label: `Bars of ${plural(series.length, "variant")}; the fastest of this project is ${fastest?.series}, ${fastest ? valueText(group, valueOf(group, fastest.c)) : ""}.`,
         said: [
           ...(isMany ? [] : roles.map((role) => swatch(role, roleNames[role]))),
+          ...ceilings.map((ceiling) => swatch("ceiling", `ceiling ${ceiling.text}${drawn.includes(ceiling) ? "" : ", beyond the chart"}`)),
           published.some(Boolean) ? `Diamonds: what the sources of the techniques published, for ${on}.` : ""],
-        config: {type: "bar", data: {labels: series, datasets}, options: {
-          indexAxis: "y", layout: {padding: {right: 8 + longest * (isNarrow() ? 5.6 : 6.2)}},
-          scales: {x: axis(group.hasRate ? "" : "median time, shorter is better", {beginAtZero: true, text: (x) => valueText(group, x)}),
+        config: {type: "bar", data: {labels, datasets}, options: {
+          indexAxis: "y", layout: {padding: {right}},
+          scales: {x: axis(group.hasRate ? "" : "median time, shorter is better", {type, text: (x) => valueText(group, x),
+            ...(type === "linear" ? {beginAtZero: true, suggestedMax: Math.max(0, ...drawn.map(({value}) => value))} : {min: Math.min(...values) / 2})}),
             y: axis("", {type: "category", grid: {display: false}, ticks: {autoSkip: false, color: color("text")}})},
-          plugins: {marks: {at: vendors.map((value) => ({value, color: color("vendor")}))},
+          plugins: {marks: {at: [...vendors.map((value) => ({value, color: color("vendor")})), ...drawn.map(({value}) => ({value, color: color("ceiling")}))]},
             tooltip: {callbacks: {label: (point) => `${point.dataset.label.replace(/^_measured$/, "measured")}: ${valueText(group, point.raw)}`}}}}},
         table: {
-          head: [...(isMany ? [column("result")] : []), column("variant"), column("what"), ...numbers("median", "rate", "95 % interval of the median", "vs vendor", "% of peak", "published"), column("published on"), column("source")],
+          head: [...(isMany ? [column("result")] : []), column("variant"), column("what"), ...numbers("median", "rate", "over the fastest above", "95 % interval of the median", "vs vendor", "% of peak", "published"), column("published on"), column("source")],
           rows: inScope.flatMap((r) => series.map((name) => findItem(items, name, r)).filter(Boolean).map(({c, series: name}) => [
-            ...(isMany ? [names[r]] : []), name, roleNames[c.role] ?? "-", seconds(c.median_s), c.rate === null ? "-" : rate(c.rate, c.unit),
+            ...(isMany ? [names[r]] : []), name, roleNames[c.role] ?? "-", seconds(c.median_s), c.rate === null ? "-" : rate(c.rate, c.unit), gainText(c) || "-",
             isNumber(c.median_low_s) ? `[${seconds(c.median_low_s)}, ${seconds(c.median_high_s)}]` : "-",
             versusVendor(c), percent(c.percent_of_peak),
             c.published ? rate(c.published.rate, c.unit) : "-", c.published?.device ?? "-", c.published?.source ?? "-"]))},
@@ -355,12 +393,21 @@ function placesOf(group) {
     shapeOf: (c) => changing.map((i) => digits(c.extents[i] / c.extents[first])).join(":")};
 }
 
+/** Of a line in result r: this project's have colours in turn, others those of their roles. */
+function lookIn(own, series, c, r) {
+  const k = own.indexOf(series);
+  const look = k < 0 ? {color: color(c.role), dash: [6, 3], point: "circle"} : ownLook(k);
+  return isMany ? {...look, dash: seriesDash(8 * r), point: seriesPoint(r)} : look;
+}
+const isOwn = ({c}) => (c.role || "own") === "own";
+/** What lines may show of a measurement. */
+const kindsOf = (group) => [...(group.hasRate ? [{name: "rate", of: (c) => c.rate, error: (c) => errorOf(group, c), text: (x) => rate(x, group.unit), log: true}] : []),
+  {name: "median time", of: (c) => c.median_s, error: (c) => span(c.median_low_s, c.median_high_s), text: seconds, log: true},
+  ...(group.hasVendor ? [{name: "ratio to the vendor's rate", of: (c) => c.ratio_to_vendor, error: (c) => span(c.ratio_to_vendor_low, c.ratio_to_vendor_high), text: ratio, log: false}] : [])];
+
 function sweep(group, about) {
-  const places = placesOf(group);
-  const kinds = [...(group.hasRate ? [{name: "rate", of: (c) => c.rate, error: (c) => errorOf(group, c), text: (x) => rate(x, group.unit), log: true}] : []),
-    {name: "median time", of: (c) => c.median_s, error: (c) => span(c.median_low_s, c.median_high_s), text: seconds, log: true},
-    ...(group.hasVendor ? [{name: "ratio to the vendor's rate", of: (c) => c.ratio_to_vendor, error: (c) => span(c.ratio_to_vendor_low, c.ratio_to_vendor_high), text: ratio, log: false}] : [])];
-  const own = group.series.filter((series) => (group.items.find((item) => item.series === series).c.role || "own") === "own");
+  const places = placesOf(group), kinds = kindsOf(group);
+  const own = group.series.filter((series) => isOwn(group.items.find((item) => item.series === series)));
   return {
     title: group.title, note: about, state: {kind: 0},
     controls: (state, redraw) => [choice("show", kinds.map((kind) => kind.name), state.kind, (i) => {
@@ -373,13 +420,8 @@ function sweep(group, about) {
         .filter((item) => item.r === r && item.series === series && kind.of(item.c) > 0).sort((a, b) => places.shapeOf(a.c).localeCompare(places.shapeOf(b.c)) || places.of(a.c) - places.of(b.c))})))
         .filter((line) => line.items.length > 1);
       const values = lines.flatMap((line) => line.items.map(({c}) => kind.of(c)));
-      // One decade tells less on a logarithmic axis.
-      const isLog = kind.log && Math.max(...values) > 10 * Math.min(...values);
-      const lookOf = ({r, series, items: [{c}]}) => {
-        const k = own.indexOf(series);
-        const look = k < 0 ? {color: color(c.role), dash: [6, 3], point: "circle"} : ownLook(k);
-        return isMany ? {...look, dash: seriesDash(8 * r), point: seriesPoint(r)} : look;
-      };
+      const isLog = kind.log && scaleOf(values) === "logarithmic";
+      const lookOf = ({r, series, items: [{c}]}) => lookIn(own, series, c, r);
       return {
         height: 360, label: `${plural(lines.length, "line")} over ${plural(group.sizes.length, "size")}.`,
         said: values.length && lines.some(({items}) => items.some(({c}) => isSuspect(c))) ? "Hollow points are SUSPECT." : "",
@@ -409,6 +451,86 @@ function sweep(group, about) {
   };
 }
 
+// Sweeps over other keys
+
+/** What may differ between the cases of a sweep beside their sizes. */
+const choicesOf = ({c}) => ({...c.sweep.keys, type: c.type, ...(c.grid ? {grid: c.grid} : {}), ...(askedOf(c) ? {transport: askedOf(c)} : {})});
+
+/** Of what a sweep made of a case, the rates over each key that differs, at one choice of all others. */
+function keySweep(items) {
+  const {c: first} = items[0];
+  const group = {items, unit: first.unit, hasRate: items.some(({c}) => c.rate !== null), hasVendor: items.some(({c}) => isNumber(c.ratio_to_vendor) && c.role !== "vendor")};
+  const kinds = kindsOf(group);
+  const known = new Map(items.map((item) => [item, {...choicesOf(item), size: sizeText(item.c.size)}]));
+  const valuesOf = (key) => [...new Set(items.map((item) => known.get(item)[key]).filter((value) => value !== undefined))];
+  const differing = [...new Set([...known.values()].flatMap(Object.keys))].filter((key) => valuesOf(key).length > 1);
+  const keys = differing.filter((key) => key !== "size");
+  if (keys.length === 0) return null;
+  const atOf = (item, key) => settingsText(only(known.get(item), (other) => differing.includes(other) && other !== key));
+  const placesAt = (key) => [...new Set(items.map((item) => atOf(item, key)))];
+  const speed = ({c}) => (group.hasRate ? c.rate ?? 0 : 1 / c.median_s);
+  const fastest = items.filter(isOwn).sort((a, b) => speed(b) - speed(a))[0] ?? items[0];
+  const own = [...new Set(items.filter(isOwn).map(({c}) => c.variant))];
+  const common = settingsText(only(settingsOf(first), (key) => !differing.includes(key)));
+  return new Card({
+    title: `${first.sweep.name}: ${first.workload}${keys.includes("type") ? "" : ` ${first.type}`} by ${keys.join(", ")}`, note: common, state: {key: keys[0], at: atOf(fastest, keys[0]), kind: 0},
+    controls(state, redraw) {
+      const places = el("span");
+      const offer = () => places.replaceChildren(...(placesAt(state.key).length > 1 ? [choice("at", placesAt(state.key), placesAt(state.key).indexOf(state.at), (i) => {
+        state.at = placesAt(state.key)[i];
+        redraw();
+      })] : []));
+      offer();
+      return [...(keys.length > 1 ? [choice("over", keys, 0, (i) => {
+        state.key = keys[i];
+        state.at = atOf(fastest, state.key);
+        offer();
+        redraw();
+      })] : []), places, choice("show", kinds.map((kind) => kind.name), 0, (i) => {
+        state.kind = i;
+        redraw();
+      })];
+    },
+    make(state) {
+      const {key} = state, kind = kinds[state.kind], values = valuesOf(key);
+      const here = items.filter((item) => atOf(item, key) === state.at);
+      const series = results.flatMap((_, r) => [...new Set(here.filter((item) => item.r === r).map(({c}) => c.variant))].map((variant) => ({r, variant,
+        cases: values.map((value) => here.find((item) => item.r === r && item.c.variant === variant && known.get(item)[key] === value)?.c)})));
+      const numbersOf = ({cases}) => cases.map((c) => (c ? kind.of(c) : null));
+      const shown = series.flatMap(numbersOf).filter(isNumber);
+      const type = kind.log ? scaleOf(shown) : "linear";
+      return {
+        height: 340, label: `${plural(series.length, "line")} over ${plural(values.length, "value")} of ${key}.`,
+        said: series.some(({cases}) => cases.some((c) => c && isSuspect(c))) ? "Hollow points are SUSPECT." : "",
+        config: {type: "line", data: {labels: values, datasets: series.map((line) => {
+          const look = lookIn(own, line.variant, line.cases.find(Boolean), line.r);
+          return {label: `${inResult(line.r)}${line.variant}`, data: numbersOf(line), errors: line.cases.map((c) => (c ? kind.error(c) : null)), spanGaps: true,
+            borderColor: look.color, backgroundColor: look.color, borderWidth: 2, borderDash: look.dash, pointStyle: look.point, pointRadius: 3.5, clip: 8,
+            pointBackgroundColor: line.cases.map((c) => (c && isSuspect(c) ? color("card") : look.color))};
+        })},
+        options: {interaction: {mode: "nearest", intersect: false}, scales: {x: axis(key, {type: "category", offset: true}), y: axis(kind.name, {type, beginAtZero: type === "linear", text: kind.text})},
+          plugins: {legend: {display: true, position: "bottom", labels: legendLabels()},
+            tooltip: {callbacks: {title: (points) => `${key} = ${points[0].label}`, label: (p) => `${p.dataset.label}: ${kind.text(p.raw)}`}}}}},
+        table: {head: [column("series"), column(key), ...numbers("rate", "median", "vs vendor")], rows: series.flatMap((line) => line.cases.flatMap((c, i) => (c
+          ? [[`${inResult(line.r)}${line.variant}`, values[i], c.rate === null ? "-" : rate(c.rate, c.unit), seconds(c.median_s), versusVendor(c)]] : [])))},
+        pointOf(i) {
+          const there = series.flatMap(({cases}, datasetIndex) => cases.flatMap((c, index) => (c ? [{datasetIndex, index}] : [])));
+          return there[i];
+        },
+      };
+    },
+  });
+}
+
+function keySweeps(items) {
+  const found = new Map();
+  for (const item of items) {
+    const key = JSON.stringify([item.c.sweep.name, item.c.workload]);
+    found.set(key, [...(found.get(key) ?? []), item]);
+  }
+  return [...found.values()].map(keySweep).filter(Boolean);
+}
+
 // Roofline
 
 /** The distinct pairs of peaks that measurements were compared with. */
@@ -422,20 +544,32 @@ function roofs(items) {
   return [...found.values()];
 }
 
+/** The highest rate at which a second-level cache served what does nothing but read; 0 where none was measured. */
+const secondLevelRate = (r) => Math.max(0, ...timed.filter(({c, r: of}) => of === r && c.roofline.flop === 0 && c.roofline.second_level_bytes > 0 && !isSuspect(c))
+  .map(({c}) => c.roofline.second_level_bytes / c.median_s));
+
 function roofline(items, title) {
-  const points = items.filter(({c}) => c.roofline.flop > 0 && c.roofline.bytes > 0);
-  const xOf = (c) => c.roofline.flop / c.roofline.bytes;
+  const measured = items.filter(({c}) => c.roofline.flop > 0 && c.roofline.bytes > 0);
   const yOf = (c) => c.roofline.flop / c.median_s;
   const still = items.filter(({c}) => c.roofline.flop === 0 && c.roofline.bytes > 0);
-  const kinds = [...new Set(points.map(({c}) => `${c.workload} ${c.type}`))];
+  const cached = measured.filter(({c}) => c.roofline.second_level_bytes > 0);
+  const cacheRate = secondLevelRate(items[0].r);
   return new Card({
-    title, wide: true,
-    make() {
+    title, wide: true, state: {traffic: 0},
+    controls: (state, redraw) => (cached.length ? [choice("traffic", ["of memory, compulsory", "of the L2 cache, as kernels cause it"], 0, (i) => {
+      state.traffic = i;
+      redraw();
+    })] : []),
+    make(state) {
+      const points = state.traffic ? cached : measured;
+      const xOf = ({roofline: of}) => of.flop / (state.traffic ? of.second_level_bytes : of.bytes);
+      const kinds = [...new Set(points.map(({c}) => `${c.workload} ${c.type}`))];
       const lines = roofs(points);
+      const highest = Math.max(0, ...lines.map((roof) => roof.compute));
       const xs = points.map(({c}) => xOf(c));
-      const knees = lines.filter((roof) => roof.memory > 0 && roof.compute > 0).map((roof) => roof.compute / roof.memory);
+      const knees = lines.filter((roof) => roof.compute > 0).flatMap((roof) => [roof.memory, cacheRate].filter((slope) => slope > 0).map((slope) => roof.compute / slope));
       const low = 10 ** Math.floor(Math.log10(Math.min(...xs, ...knees) / 1.5)), high = 10 ** Math.ceil(Math.log10(Math.max(...xs, ...knees) * 1.5));
-      const sorted = kinds.flatMap((kind) => points.filter(({c}) => `${c.workload} ${c.type}` === kind));
+      const sorted = kinds.flatMap((kind) => points.filter(({c}) => `${c.workload} ${c.type}` === kind));  // as drawn
       const top = [...sorted, ...still];
       const anyRoof = lines.some((roof) => roof.memory > 0);
       const nameOf = (roof) => `${roof.type}: ${[[roof.compute, "FLOP/s", roof.peaks.compute_is_measured], [roof.memory, "B/s", roof.peaks.memory_is_measured]]
@@ -453,7 +587,9 @@ function roofline(items, title) {
           ...lines.map((roof) => ({type: "line", label: `_roof`, order: 1, pointRadius: 0, borderColor: color("ceiling"), borderWidth: 1.5, borderDash: roof.peaks.compute_is_measured ? [] : [6, 4],
             end: roof.compute > 0 ? rate(roof.compute, "FLOP/s") : "",
             data: (roof.memory > 0 && roof.compute > 0 ? [low, roof.compute / roof.memory, high] : [low, high])
-              .map((x) => ({x, y: Math.min(roof.memory > 0 ? roof.memory * x : Infinity, roof.compute > 0 ? roof.compute : Infinity)}))}))]},
+              .map((x) => ({x, y: Math.min(roof.memory > 0 ? roof.memory * x : Infinity, roof.compute > 0 ? roof.compute : Infinity)}))})),
+          ...(cacheRate > 0 ? [{type: "line", label: `L2 cache, ${rate(cacheRate, "B/s")} measured`, order: 1, pointRadius: 0, pointStyle: "line", borderColor: color("ceiling"), borderWidth: 1.5, borderDash: [2, 3],
+            data: [low, highest > 0 ? highest / cacheRate : high].map((x) => ({x, y: cacheRate * x}))}] : [])]},
         plugins: [{id: "roofRates", afterDatasetsDraw(chart) {
           const {ctx, chartArea} = chart;
           ctx.save();
@@ -469,7 +605,7 @@ function roofline(items, title) {
             });
           ctx.restore();
         }}],
-        options: {layout: {padding: {right: 96}}, scales: {x: axis("FLOP for each byte of compulsory traffic", {type: "logarithmic", min: low, max: high}),
+        options: {layout: {padding: {right: 96}}, scales: {x: axis(state.traffic ? "FLOP for each byte of the L2 cache" : "FLOP for each byte of compulsory traffic", {type: "logarithmic", min: low, max: high}),
           y: axis("FLOP/s", {type: "logarithmic", text: (x) => rate(x, "FLOP/s"), max: 3 * Math.max(...points.map(({c}) => yOf(c)), ...lines.map((roof) => roof.compute))})},
           plugins: {tooltip: {filter: (p) => Boolean(p.raw.item), callbacks: {label: ({raw}) => raw.item
             ? `${describe(raw.item)}: ${rate(raw.y, "FLOP/s")}${isNumber(raw.item.c.percent_of_ceiling) ? `, ${percent(raw.item.c.percent_of_ceiling)} of the ceiling` : ""}` : ""}}}}},
@@ -535,7 +671,7 @@ function ownCharts(items) {
         height: 84 + Math.max(44, height) * rows.length,
         label: rows.map(({name}, i) => parts.map((part, k) => (spans[k][i] ? `${name}, ${labelOf(part)}: ${said(spans[k][i])}` : "")).filter(Boolean).join("; ")).join("; ") + ".",
         config: {type: "bar", data: {labels, datasets: parts.map((part, k) => bars(labelOf(part), spanRoles[k], spans[k], {ends: spans[k].map(said), minBarLength: 4, maxBarThickness: 16}))},
-          options: {indexAxis: "y", layout: {padding: {right: isNarrow() ? 105 : 120}}, scales: {x: axis("", {type: "logarithmic", text}), y: variants(false)},
+          options: {indexAxis: "y", layout: {padding: {right: isNarrow() ? 105 : 120}}, scales: {x: axis("", {type: scaleOf(spans.flat(2).filter(isNumber)), text}), y: variants(false)},
             plugins: {tooltip: {callbacks: {label: (p) => `${p.dataset.label}: ${said(p.raw)}`}}}}},
         table: {head: [column("variant"), ...numbers(...parts.flatMap(({metric, to}) => [metric, to]))], rows: rows.map(({name, of}) => [name, ...parts.flatMap(({metric, to}) => [text(of(metric)), text(of(to))])])},
         pointOf: (i) => ({datasetIndex: 0, index: i}),
@@ -602,7 +738,7 @@ function overlap(group, about) {
   return {
     title: group.title, note: about, state: {size: sizes.at(-1)},
     controls: (state, redraw) => sizeChoice({sizes}, state, redraw),
-    make(state) {
+    make(state, width) {
       const items = ofSize(group, state.size).filter(({c}) => c.legs);
       const named = items.map((item) => ({item, name: `${inResult(item.r)}${item.series}`}));
       const bars = named.flatMap(({item, name}) => {
@@ -622,7 +758,7 @@ function overlap(group, about) {
       return {
         height: 90 + bars.length * 25,
         label: items.map((item) => `${item.series}: ${isNumber(item.c.legs.hidden) ? `${percent(100 * item.c.legs.hidden)} of the shorter part hidden` : "nothing to hide"}`).join("; ") + ".",
-        config: {type: "bar", data: {labels: bars.map((bar) => bar.name), datasets: [
+        config: {type: "bar", data: {labels: bars.map((bar) => wrapped(bar.name, Math.max(10, Math.floor((width - 130) / 2 / 6.6)))), datasets: [
           stack("compute", "compute", color("own")), stack("communicate", "communicate", color("vendor")),
           stack("one after the other, measured", "serial", color("reference")), stack("not hidden", "exposed", hatched("vendor"), color("vendor"))]},
         plugins: [{id: "stackEnds", afterDatasetsDraw(chart) {
@@ -651,6 +787,56 @@ function overlap(group, about) {
       };
     },
   };
+}
+
+// Timelines
+
+/** What spans of a trace are, in the colours of the legs. */
+const spanLooks = {compute: "own", communicate: "vendor", copy: "series-2", wait: "reference"};
+const spanKinds = {kernel: "compute", exchange: "communicate", message: "communicate", copy: "copy", wait: "wait"};
+
+function timeline(items) {
+  const start = Math.max(0, items.findIndex(({c}) => c.legs));
+  return new Card({
+    title: "One repetition", wide: true, state: {item: start},
+    controls: (state, redraw) => [choice("measurement", items.map(describe), start, (i) => {
+      state.item = i;
+      redraw();
+    })],
+    make(state, width) {
+      const {rows, spans} = data.timelines.drawn[items[state.item].c.id];
+      const drawn = spans.filter(({kind}) => kind in spanKinds);  // the repetition itself lies around all
+      const end = Math.max(...spans.map(({end_ns}) => end_ns)) / 1e9;
+      const labels = rows.map(({rank, name}) => wrapped(`rank ${rank}, ${name}`, Math.max(12, Math.floor(width / 3 / 6.6))));
+      const busy = (kind) => drawn.filter((one) => spanKinds[one.kind] === kind).reduce((sum, one) => sum + one.end_ns - one.begin_ns, 0) / 1e9;
+      const kinds = Object.keys(spanLooks).filter((kind) => busy(kind) > 0);
+      const text = ({name, label, begin_ns, end_ns}) => `${[name, label].filter(Boolean).join(", ")}: ${seconds((end_ns - begin_ns) / 1e9)}, from ${seconds(begin_ns / 1e9)} on`;
+      return {
+        height: 90 + rows.length * Math.max(24, 6 + 14 * Math.max(...labels.map((label) => label.length))),
+        label: `${plural(drawn.length, "span")} in ${plural(rows.length, "row")} of ranks and streams, ${seconds(end)}; ${kinds.map((kind) => `${kind} ${seconds(busy(kind))}`).join(", ")}, all rows together.`,
+        said: "Traced after the timed repetitions, all legs together, by the clock of rank 0.",
+        config: {type: "bar", data: {datasets: kinds.map((kind) => {
+          const mine = drawn.filter((one) => spanKinds[one.kind] === kind);
+          return {label: kind, data: mine.map((span) => ({x: [span.begin_ns / 1e9, span.end_ns / 1e9], y: span.row, span})),
+            backgroundColor: color(spanLooks[kind]), borderColor: color("card"), borderWidth: {left: 0, right: 0.5}, grouped: false, barThickness: 15, minBarLength: 1, pointStyle: "rect",
+            order: kind === "wait" ? 1 : 0};
+        })},
+        options: {indexAxis: "y", scales: {x: axis("", {type: "linear", min: 0, max: end, text: seconds}),
+          y: axis("", {type: "linear", reverse: true, min: -0.5, max: rows.length - 0.5, grid: {display: false}, afterBuildTicks: (scale) => {
+            scale.ticks = labels.map((_, value) => ({value}));
+          }, ticks: {autoSkip: false, color: color("text"), callback: (i) => labels[i]}})},
+          plugins: {legend: {display: true, position: "bottom", labels: legendLabels()}, tooltip: {callbacks: {label: ({raw}) => text(raw.span)}}}}},
+        table: {head: [...numbers("rank"), column("row"), column("what"), column("name"), column("part"), ...numbers("from", "time")],
+          rows: kinds.flatMap((kind) => drawn.filter((one) => spanKinds[one.kind] === kind)).map((span) => [String(rows[span.row].rank), rows[span.row].name, spanKinds[span.kind], span.name, span.label || "-", seconds(span.begin_ns / 1e9), seconds((span.end_ns - span.begin_ns) / 1e9)])},
+        pointOf(i) {
+          const sizes = kinds.map((kind) => drawn.filter((one) => spanKinds[one.kind] === kind).length);
+          let k = 0;
+          while (i >= sizes[k]) i -= sizes[k++];
+          return {datasetIndex: k, index: i};
+        },
+      };
+    },
+  });
 }
 
 // Links between ranks
@@ -932,7 +1118,7 @@ function scalingCards(scaling) {
             {label: "measured", data: points.map((p) => ({x: p.ranks, y: p.seconds})), borderColor: color("own"), backgroundColor: color("own"), showLine: false, pointRadius: 5, clip: 8},
             {label: "ideal", pointStyle: "line", data: ideal, borderColor: color("reference"), borderDash: [3, 3], pointRadius: 0, borderWidth: 1.5},
             ...(fit ? [{label: isStrong ? "fit, and predicted" : "fit", data: fitted, borderColor: color("vendor"), pointRadius: 3, pointStyle: "rectRot", borderWidth: 1.5, clip: 8}] : [])]},
-            options: {scales: {x: axisAt("ranks", [...ranks, ...more]), y: axis("median time", {type: "logarithmic", text: seconds})}, plugins: {tooltip: {callbacks: {title: (p) => plural(p[0].raw.x, "rank"), label: (p) => `${p.dataset.label}: ${seconds(p.raw.y)}`}}}}},
+            options: {scales: {x: axisAt("ranks", [...ranks, ...more]), y: axis("median time", {type: scaleOf([...points.map((p) => p.seconds), ...ideal.map(({y}) => y), ...fitted.map(({y}) => y)]), text: seconds})}, plugins: {tooltip: {callbacks: {title: (p) => plural(p[0].raw.x, "rank"), label: (p) => `${p.dataset.label}: ${seconds(p.raw.y)}`}}}}},
         };
       },
     }));
@@ -1023,6 +1209,7 @@ function tellThinned() {
   const parts = [
     cut ? `samples are thinned: ${plural(cut, "measurement")} of ${timed.length} hold some of their repetitions, evenly spaced` : "",
     noRanks ? `the times of single ranks are left out of ${plural(noRanks, "measurement")} with the least imbalance` : "",
+    data.timelines.left_out ? `${plural(data.timelines.left_out, "traced repetition")} of too many spans are not drawn` : "",
     noPairs ? `the pairs of ranks are left out of ${plural(noPairs, "measurement")}` : ""].filter(Boolean);
   document.getElementById("thinned").textContent = parts.length
     ? `To keep this page small, ${parts.join("; ")}. Every median, interval and rate is of all samples, which the result files keep.` : "";
@@ -1033,16 +1220,19 @@ function build() {
   summary();
   if (data.scaling) section("scaling", "Scaling", null, ...grid(scalingCards(data.scaling)));
   const measured = groups.filter((group) => !hasOwnCharts(group));
-  section("ladders", "Variants", "The variants of each operation at one size, in their reading order. Dashed: the rate of the vendor's library, or of another program where there is none; in brackets a variant's share of it, the median of paired repetitions.",
+  section("ladders", "Variants", "The variants of each operation at one size, in their reading order. Dashed: the rate of the vendor's library, or of another program where there is none, and the ceiling of the roofline; in brackets a variant's share of the vendor's rate, the median of paired repetitions; behind it what a variant of this project gains over the fastest above it.",
     ...grid(cardsOf(measured.filter((group) => group.series.length > 1), ladder)));
-  section("sweeps", "Sizes", "Rates and times over sizes.",
-    ...grid(cardsOf(measured.filter((group) => group.series.some((name) => results.some((_, r) =>
-      new Set(group.items.filter((item) => item.series === name && item.r === r).map(({c}) => JSON.stringify(c.size))).size > 1))), sweep)));
+  section("sweeps", "Sweeps", "Rates and times over sizes, and over all else that a sweep varies.",
+    ...grid([...cardsOf(measured.filter((group) => group.series.some((name) => results.some((_, r) =>
+      new Set(group.items.filter((item) => item.series === name && item.r === r).map(({c}) => JSON.stringify(c.size))).size > 1))), sweep),
+      ...keySweeps(measured.flatMap(({items}) => items))]));
   section("roofline", "Roofline", "What each kernel reaches of what peak and bandwidth of its devices allow.",
     ...grid(results.map((_, r) => timed.filter((item) => item.r === r && item.c.roofline.bytes > 0)).filter((items) => items.some(({c}) => c.roofline.flop > 0))
       .map((items) => roofline(items, `${inResult(items[0].r)}all kernels`))));
   section("overlap", "Overlap", "Is communication hidden behind computation? Four legs, measured in turn. Hatched: the time of the overlapped leg beyond computation alone, which is communication that does not hide, and what each part slows the other. Hidden: (compute + communicate − overlapped) / the shorter of the two.",
     ...grid(cardsOf(groups.filter((group) => group.items.some(({c}) => c.legs)), overlap)));
+  const traced = Object.keys(data.timelines.drawn).map((id) => all.find(({c}) => c.id === id)).filter(Boolean);
+  section("timeline", "Timeline", "What the streams of each rank did in one repetition.", ...grid(traced.length ? [timeline(traced)] : []));
   const withPairs = timed.filter(({c}) => c.pairs);
   section("pairs", "Links", "What each rank reaches to each other one.", ...grid(withPairs.length ? [pairMap(withPairs)] : []));
   ownSections();
