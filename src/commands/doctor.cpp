@@ -316,7 +316,9 @@ void print(std::vector<Finding> const& findings, measure::RunInfo const& here) {
     table.add_row({std::string{core::to_text(found.status)}, found.name, found.text});
     if (!found.remedy.empty()) table.add_row({"", "try", found.remedy});
   }
-  report::Terminal const terminal = report::terminal_of_output();
+  report::Terminal terminal = report::terminal_of_output();
+  if (!terminal.is_read)
+    terminal.width = report::kUnlimited.width;  // remedies stay lines of a shell
   core::print("{}\n{}", report::render_run_header(here, terminal), write_text(table, terminal));
   if (here.transport_times.empty()) return;
   core::print("\n{}", report::render_transport_times(here.transport_times, terminal));
