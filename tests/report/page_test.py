@@ -181,6 +181,8 @@ def structure(browser, *names):
 
 def saved(browser):
     """What is saved as SVG is what the canvas shows."""
+    browser.run("cards.forEach((card) => card.draw())")
+    browser.driver.set_script_timeout(600)
     pairs = browser.driver.execute_async_script("const coloured = function() {" + COLOURED + "};" + """
       Promise.all(cards.map(async (card) => {
         const image = new Image();
@@ -580,9 +582,9 @@ def pages(browser):
     chosen(browser)
     swept(browser)
     intervals(browser)
-    saved(browser)
     ladder(browser)
     timeline(browser)
+    saved(browser)
     cache(browser)
 
     browser.open("sample")
