@@ -4,6 +4,7 @@
 
 #include "comm/transport.hpp"
 #include "commands/commands.hpp"
+#include "commands/explain_launches.hpp"
 #include "commands/help.hpp"
 #include "common/header_blocks.hpp"
 #include "core/former_names.hpp"
@@ -22,6 +23,7 @@
 #include <cctype>
 #include <functional>
 #include <memory>
+#include <optional>
 
 namespace quadrille::commands {
 namespace {
@@ -297,8 +299,29 @@ std::string explanation_of_command(CLI::App const& app, std::string const& name)
   return {};
 }
 
+/// Subjects that have arguments: what they print, or why not. Nothing for other words.
+std::optional<core::Parsed<std::string>> explain_subject(std::vector<std::string> const& words) {
+  std::vector<std::string> const others{words.empty() ? words.end() : words.begin() + 1,
+                                        words.end()};
+  if (words.empty()) return {};
+  if (is_same_word(words[0], "occupancy")) {
+    return explain_occupancy(fmt::format("{}", fmt::join(others, " ")));
+  }
+  if (is_same_word(words[0], "indices")) return explain_indices(others);
+  return {};
+}
+
 /// Without a name: what there is to be explained.
-core::Exit explain(CLI::App const& app, std::string const& name) {
+core::Exit explain(CLI::App const& app, std::vector<std::string> const& words) {
+  if (auto const subject = explain_subject(words)) {
+    if (*subject) {
+      core::print("{}", **subject);
+      return core::Exit::pass;
+    }
+    core::print_error("quadrille: explain {}: {}\n", core::one_line(words[0]), subject->why());
+    return core::Exit::bad_config;
+  }
+  std::string const name = fmt::format("{}", fmt::join(words, " "));
   if (name.empty()) {
     core::print("{}", overview());
     return core::Exit::pass;
@@ -325,12 +348,12 @@ void add_explain(CLI::App& app, Action& action) {
   CLI::App* const command = app.add_subcommand(
       "explain", "Say what a word of the output, a key, a workload or a kernel is");
   command->add_option("name", *name, "Its name; without one, all that there is")->type_name("NAME");
-  command->footer("Examples: quadrille explain hidden; quadrille explain vs vendor");
-  command->callback([&, name] {
-    action = [&app, name](int&, char**&) {
-      return explain(app, fmt::format("{}", fmt::join(*name, " ")));
-    };
-  });
+  command->footer(
+      "Examples: quadrille explain hidden; quadrille explain vs vendor\n"
+      "          quadrille explain occupancy H200; quadrille explain occupancy results/RUN\n"
+      "          quadrille explain indices 2x2 32x4");
+  command->callback(
+      [&, name] { action = [&app, name](int&, char**&) { return explain(app, *name); }; });
 }
 
 }  // namespace quadrille::commands

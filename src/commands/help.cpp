@@ -388,7 +388,8 @@ std::vector<std::string> words_of(std::string_view value) {
   } else if (value == "KEY=VALUE") {
     words = settings();
   } else if (value == "TABLE") {
-    words = {"workloads", "variants", "inputs", "transports", "metrics", "faults"};
+    words = {"workloads",  "variants", "inputs",   "sources",
+             "transports", "metrics",  "counters", "faults"};
   } else if (value == "DEVICE") {
     words = device::names_of_known_devices();
     words.emplace_back("list");

@@ -5,6 +5,7 @@
 #include "commands/explain.hpp"
 #include "commands/help.hpp"
 #include "commands/inputs.hpp"
+#include "commands/sources.hpp"
 #include "core/process.hpp"
 #include "core/text.hpp"
 #include "device/device.hpp"
@@ -12,6 +13,7 @@
 #include "measure/fault.hpp"
 #include "report/document.hpp"
 #include "report/glossary.hpp"
+#include "report/profile.hpp"
 #include "run/output.hpp"
 #include "workloads/peers/peer.hpp"
 #include "workloads/registry.hpp"
@@ -32,8 +34,7 @@ namespace {
 using Json = nlohmann::ordered_json;
 
 struct ListArguments {
-  std::string what =
-      "workloads";             ///< workloads | variants | inputs | transports | metrics | faults
+  std::string what = "workloads";  ///< one of words_of("TABLE")
   std::string workload, type;  ///< of variants, those of this workload and for arrays of this type
   bool json = false;
   bool here = false;  ///< of inputs, those for the devices of this machine, for scripts
@@ -97,6 +98,43 @@ Json json_of(ShippedInput const& input) {
   return {{"name", input.name},       {"path", input.path},   {"purpose", about.purpose},
           {"devices", about.devices}, {"ranks", about.ranks}, {"memory", about.memory},
           {"seconds", about.seconds}};
+}
+
+Json json_of(SourceItem const& item) {
+  auto const or_null = [](std::string_view text) { return text.empty() ? Json{} : Json(text); };
+  return {{"document", item.document},
+          {"place", item.place},
+          {"item", item.item},
+          {"input", or_null(item.input)},
+          {"cases", or_null(item.cases)},
+          {"variant", or_null(item.variant)},
+          {"command", or_null(item.command)}};
+}
+
+/// A table for each document.
+void print_sources() {
+  std::string_view document;
+  report::Document page;
+  report::Table table;
+  auto const add_table = [&] {
+    if (document.empty()) return;
+    page.add_gap();
+    page.add_title(std::string{document});
+    page.add_table(table);
+  };
+  for (SourceItem const& item : source_items()) {
+    if (item.document != document) {
+      add_table();
+      document = item.document;
+      table = report::text_table({"place", "what it has", "shown by"});
+    }
+    std::string shown{item.command};
+    if (shown.empty()) shown = fmt::format("inputs/{}.toml --only {}", item.input, item.cases);
+    if (!item.variant.empty()) shown += fmt::format(": {}", item.variant);
+    table.add_row({std::string{item.place}, std::string{item.item}, std::move(shown)});
+  }
+  add_table();
+  core::print("{}", write_text(page, report::terminal_of_output()));
 }
 
 /// "host 20 s, H200": devices, and the time where it is known.
@@ -258,6 +296,16 @@ core::Exit list(ListArguments const& arguments) {
                          {"available", reason.empty()},
                          {"reason", json_of_reason(reason)}});
     }
+  } else if (arguments.what == "sources") {
+    if (!arguments.json) {
+      print_sources();
+      return core::Exit::pass;
+    }
+    for (SourceItem const& item : source_items()) entries.push_back(json_of(item));
+  } else if (arguments.what == "counters") {
+    for (report::ProfileCounter const& counter : report::profile_counters()) {
+      entries.push_back({{"name", counter.name}, {"summary", counter.label}});
+    }
   } else if (arguments.what == "faults") {
     for (auto const& [fault, word] : enum_names(measure::Fault{})) {
       if (fault == measure::Fault::none) continue;
@@ -282,10 +330,13 @@ core::Exit list(ListArguments const& arguments) {
 
 void add_list(CLI::App& app, Action& action) {
   auto const arguments = std::make_shared<ListArguments>();
-  CLI::App* const command =
-      app.add_subcommand("list", "List workloads, variants, inputs, transports, metrics or faults");
+  CLI::App* const command = app.add_subcommand(
+      "list",
+      "List workloads, variants, inputs, sources (items of documents, and what shows them), "
+      "transports, metrics, counters (of profiles) or faults");
   one_of(command->add_option("what", arguments->what,
-                             "workloads | variants | inputs | transports | metrics | faults"),
+                             "workloads | variants | inputs | sources | transports | metrics | "
+                             "counters | faults"),
          "TABLE");
   one_of(command->add_option("workload", arguments->workload, "Of variants those of this workload"),
          "WORKLOAD");

@@ -3,6 +3,7 @@
 #include "commands/commands.hpp"
 #include "commands/help.hpp"
 #include "commands/report_form.hpp"
+#include "core/files.hpp"
 #include "core/process.hpp"
 #include "core/text.hpp"
 #include "io/trace_file.hpp"
@@ -11,6 +12,7 @@
 #include "report/html.hpp"
 #include "report/ladder.hpp"
 #include "report/open.hpp"
+#include "report/profile.hpp"
 #include "report/scaling.hpp"
 #include "report/screen.hpp"
 #include "report/table.hpp"
@@ -36,6 +38,7 @@ struct ReportArguments {
   std::string html;      ///< file to write in place of printing; "": none
   std::string trace;     ///< file of timelines that the page draws; "": none
   bool scaling = false;  ///< join results of different numbers of ranks
+  std::string profile;   ///< counters of Nsight Compute to show; "": none
 };
 
 using Text = core::Parsed<std::string>;
@@ -68,9 +71,27 @@ bool takes_only(ReportForm form) {
   return form == ReportForm::ladder || form == ReportForm::osu || form == ReportForm::nccl_tests;
 }
 
+constexpr std::size_t kMaxProfileBytes = 64 << 20;
+
+/// Of at most one result, whose kernels were profiled.
+core::Exit report_profile(std::string const& path, std::vector<measure::RunResult> const& results) {
+  core::Parsed<std::string> const text = core::read_file(path, kMaxProfileBytes);
+  if (!text) return refuse(fmt::format("--profile: {}: {}", path, text.why()));
+  core::Parsed<std::vector<report::ProfiledLaunch>> const launches = report::read_profile(*text);
+  if (!launches) return refuse(fmt::format("--profile: {}: {}", path, launches.why()));
+  if (results.size() > 1)
+    return refuse("--profile: takes one result, of the input that was profiled");
+  core::print("{}", report::render_profile(*launches, results.empty() ? nullptr : results.data(),
+                                           report::terminal_of_output()));
+  return core::Exit::pass;
+}
+
 core::Exit report(ReportArguments const& arguments) {
   if (!arguments.only.empty() && !takes_only(arguments.form)) {
     return refuse("--only: ladders, osu and nccl-tests show some of the cases, other forms all");
+  }
+  if (arguments.files.empty() && arguments.profile.empty()) {
+    return refuse("no result is named; `quadrille report results/RUN` shows one");
   }
   // Anything but an earlier report is there by mistake: `--html RESULT` lacks its file.
   if (!arguments.html.empty()) {
@@ -89,6 +110,7 @@ core::Exit report(ReportArguments const& arguments) {
     if (!why.empty()) return refuse(why);
     results.push_back(std::move(result));
   }
+  if (!arguments.profile.empty()) return report_profile(arguments.profile, results);
   std::vector<io::TracedSpan> trace;
   if (!arguments.trace.empty()) {
     auto const read = io::read_trace(arguments.trace);
@@ -154,8 +176,7 @@ void add_report(CLI::App& app, Action& action) {
   auto const arguments = std::make_shared<ReportArguments>();
   CLI::App* const command = app.add_subcommand("report", "Show results that were written");
   command->add_option("result", arguments->files, "result.h5 or result.jsonl, or their directory")
-      ->type_name("FILE")
-      ->required();
+      ->type_name("FILE");
   CLI::Option_group* const formats = command->add_option_group("format");
   auto const add_form = [&](ReportForm form, std::string const& text) {
     formats->add_flag_callback(
@@ -188,6 +209,11 @@ void add_report(CLI::App& app, Action& action) {
                    "With --html: draw the timelines that run --trace wrote to this file")
       ->type_name("FILE")
       ->needs(html);
+  formats
+      ->add_option("--profile", arguments->profile,
+                   "What Nsight Compute counted of kernels (jobs/profile.sh), beside what their "
+                   "accesses predict and what documents have")
+      ->type_name("FILE");
   formats->require_option(0, 1);
   CLI::Option* const scaling = command->add_flag(
       "--scaling", arguments->scaling,
@@ -197,6 +223,7 @@ void add_report(CLI::App& app, Action& action) {
   }
   command->footer(
       "Examples: quadrille report results/RUN --html report.html\n"
+      "          quadrille report --profile profile.csv results/RUN\n"
       "          quadrille report --scaling results/RUN-1 results/RUN-2 results/RUN-4\n"
       "Tables fit the terminal, or COLUMNS, else 80. NO_COLOR and CLICOLOR_FORCE are respected.");
   command->callback(

@@ -20,7 +20,7 @@ from quadrille import TESTS, Program, check  # noqa: E402
 def main():
     program = Program(sys.argv[1:])
 
-    for what in ("workloads", "variants", "transports", "metrics", "faults"):
+    for what in ("workloads", "variants", "transports", "metrics", "counters", "faults"):
         shown = program.call("list", what, ranks=0)
         rows = program.listed(what)
         check(shown.returncode == 0 and rows, f"list {what}", shown)

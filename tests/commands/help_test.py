@@ -100,7 +100,7 @@ def main():
                        (["run", "--casse=gemm"], "unknown option '--casse' (did you mean '--case'?)"),
                        (["--verison"], "unknown option '--verison' (did you mean '--version'?)"),
                        (["list", "variantz"],
-                        "transports, metrics, faults (did you mean 'variants'?); `quadrille list --help` shows"),
+                        "transports, metrics, counters, faults (did you mean 'variants'?); `quadrille list --help` shows"),
                        (["list", "nothing-like-it"], "'nothing-like-it' is none of workloads, "),
                        (["run", "--case", "vector", "--inject-fault", "nann"], "misplaced_wait (did you mean 'nan'?)"),
                        (["completion", "bsh"], "'bsh' is none of bash, zsh (did you mean 'bash'?)"),
@@ -113,7 +113,8 @@ def main():
     listed = {what: {row["name"] for row in program.listed(what)} for what in ("workloads", "faults")}
     variants = {"best", "all"} | {row["name"] for row in program.listed("variants") if row["workload"] == "vector"}
     for words, wanted in ((("run", "--case", ""), listed["workloads"]), (("run", "--inject-fault", ""), listed["faults"]),
-                          (("list", ""), {"workloads", "variants", "inputs", "transports", "metrics", "faults"}),
+                          (("list", ""), {"workloads", "variants", "inputs", "sources", "transports", "metrics", "counters",
+                                           "faults"}),
                           (("completion", ""), {"bash", "zsh"}), (("tune", ""), {"gemm"}),
                           (("run", "--set", "run.se"), {"run.seed="}), (("run", "--set", "pan"), {"panel="}),
                           (("explain", "warp_tile_"), {"warp_tile_block_swizzle"}), (("report", "an_"), {"an_input.toml"}),

@@ -2,39 +2,49 @@
 # SPDX-FileCopyrightText: 2026 The Quadrille developers
 # SPDX-License-Identifier: Apache-2.0
 #
-# profile.sh asks for the sections and counters it names, of the case it is given, finds the main loop in what
-# cuobjdump prints, and says where there is no ncu or cuobjdump.
+# profile.sh has ncu count what the program knows, of the run it is given, and has the program show it; it
+# finds the main loop in what cuobjdump prints; and it says what is missing.
 set -euo pipefail
 home=$(cd "$(dirname "${BASH_SOURCE[0]}")/../.." && pwd)
 folder=$(mktemp -d)
 trap 'rm -rf "$folder"' EXIT
 fail() { echo "profile_test: $1" >&2 && exit 1; }
-ln -s "$(command -v bash)" "$(command -v dirname)" "$folder"
+mkdir "$folder/bin"
+for tool in awk bash cat date dirname mkdir paste sed; do ln -s "$(command -v $tool)" "$folder/bin"; done
+profile() { (cd "$folder" && PATH=$folder/bin QUADRILLE=$folder/program bash "$home/jobs/profile.sh" "$@"); }
+# A stand-in that is called with the rest of the arguments.
+stand_in() { printf '#!%s\n%s\n' "$(command -v bash)" "$2" >"$1" && chmod +x "$1"; }
 
-status=0
-PATH=$folder bash "$home/jobs/profile.sh" gemm naive >"$folder/out" 2>&1 || status=$?
-[ "$status" = 77 ] || fail "without ncu it ends with $status"
-grep -q "no ncu" "$folder/out" || fail "it does not say that there is no ncu"
-
-printf '#!%s\nprintf "%%s\\n" "$@"\n' "$(command -v bash)" >"$folder/ncu"
-chmod +x "$folder/ncu"
-PATH=$folder bash "$home/jobs/profile.sh" transpose naive_8x32 --set size=1Ki >"$folder/out"
-for expected in 'quadrille@transpose/naive_8x32/repetition/' InstructionStats WarpStateStats variant=naive_8x32 size=1Ki; do
-  grep -qxF "$expected" "$folder/out" || fail "ncu is not called with $expected"
+for arguments in "--case gemm" "--sass gemm_naive"; do
+  status=0
+  # shellcheck disable=SC2086  # words
+  profile $arguments >"$folder/out" 2>&1 || status=$?
+  [ "$status" = 77 ] || fail "without NVIDIA's tools $arguments ends with $status"
+  grep -q "profile: no " "$folder/out" || fail "$arguments does not say what is missing"
 done
-! grep -q "regex" "$folder/out" || fail "it picks kernels by name unasked"
-PATH=$folder KERNEL=transpose_blocks bash "$home/jobs/profile.sh" transpose naive_8x32 >"$folder/named"
-grep -qxF 'regex:^transpose_blocks' "$folder/named" || fail "it does not take the kernel's name"
-grep -q "sectors_per_request.*_ld.ratio,.*bank_conflicts.*_st.sum" "$folder/out" || fail "counters are missing"
+for arguments in "" "--sass"; do
+  status=0
+  # shellcheck disable=SC2086  # none is none
+  profile $arguments >"$folder/out" 2>&1 || status=$?
+  [ "$status" = 2 ] || fail "'$arguments' ends with $status"
+done
 
-status=0
-bash "$home/jobs/profile.sh" gemm >"$folder/out" 2>&1 || status=$?
-[ "$status" = 2 ] || fail "without a variant it ends with $status"
+# shellcheck disable=SC2016  # for the stand-ins
+stand_in "$folder/bin/ncu" 'if [ "$1" = --import ]; then echo raw; else printf "%s\n" "$@" >ncu.arguments; fi'
+# shellcheck disable=SC2016
+stand_in "$folder/program" '[ "$1" = list ] && printf "  {\n    \"name\": \"%s\",\n  }\n" one.sum two.pct && exit
+printf "%s\n" "$@" >program.arguments'
+profile inputs/x.toml --only y >"$folder/out"
+for expected in none WarpStateStats one.sum,two.pct inputs/x.toml y run.device=cuda; do
+  grep -qxF "$expected" "$folder/ncu.arguments" || fail "ncu is not called with $expected"
+done
+run=$(grep -x 'run-.*' "$folder/ncu.arguments")
+[ "$(cat "$folder/profile/profile.csv")" = raw ] || fail "no profile.csv"
+[ "$(paste -sd ' ' "$folder/program.arguments")" = "report --profile profile/profile.csv profile/$run" ] ||
+  fail "the profile is not shown"
 
-for tool in awk cat; do ln -s "$(command -v $tool)" "$folder"; done
-profile() { PATH=$folder bash "$home/jobs/profile.sh" "$@"; }
 # Of two loops the inner one multiplies; a branch to itself ends the kernel.
-printf '#!%s\n%s\n' "$(command -v bash)" "cat <<'SASS'
+stand_in "$folder/bin/cuobjdump" "cat <<'SASS'
 		Function : _ZN1a11other_kernelEv
         /*0000*/                   EXIT ;                  /* 0x000000000000794d */
 		Function : _ZN1a11gemm_x_kernelEv
@@ -50,8 +60,7 @@ printf '#!%s\n%s\n' "$(command -v bash)" "cat <<'SASS'
         /*0070*/               @P1 BRA 0x10 ;              /* 0x0 */
         /*0080*/                   EXIT ;                  /* 0x0 */
         /*0090*/                   BRA 0x90;               /* 0x0 */
-SASS" >"$folder/cuobjdump"
-chmod +x "$folder/cuobjdump"
+SASS"
 profile --sass gemm_x >"$folder/out"
 grep -q "main loop: 4 of 10 instructions" "$folder/out" || fail "another main loop: $(cat "$folder/out")"
 for expected in "1  LDS.128" "2  FFMA" "1  BRA"; do
