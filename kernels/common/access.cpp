@@ -3,12 +3,19 @@
 #include "common/access.hpp"
 
 #include "common/access_counts.hpp"
+#include "common/asked_bytes.hpp"
 
 #include <algorithm>
+#include <iterator>
 
 namespace quadrille::kernels {
 
 std::span<CountedAccesses const> counted_accesses() { return kCountedAccesses; }
+
+CountedBytes const& bytes_of(CountedAccesses const& row) {
+  static_assert(std::size(kCountedBytes) == std::size(kCountedAccesses));
+  return kCountedBytes[&row - kCountedAccesses];
+}
 
 CountedAccesses const* find_accesses(std::string_view operation, VariantInfo const& variant,
                                      std::size_t element_bytes,

@@ -2,6 +2,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "gemm/gemm.hpp"
 
+#include "gemm/gemm_asked.hpp"
+
 #include <algorithm>
 #include <cmath>
 
@@ -129,18 +131,45 @@ TileExtents tile_of(Variant<Problem> const& row, Configuration const& configurat
   return notes.configured(configuration.is_empty() ? row.tunable->preset : configuration);
 }
 
-std::optional<Traffic> traffic_of(Variant<Problem> const& row, Problem const& problem) {
+namespace {
+
+/// The row of the table, where tiles fill the matrices and rows start with a sector: then all blocks
+/// are alike.
+CountedAccesses const* counted_like(Variant<Problem> const& row, Problem const& problem) {
   auto const element_bytes = static_cast<std::int64_t>(core::size_of(problem.a.type));
   auto const* const counted =
       find_accesses(Problem::kOperation, row, core::size_of(problem.a.type), problem.configuration);
-  if (counted == nullptr || problem.beta != 0) return {};
+  if (counted == nullptr || problem.beta != 0) return nullptr;
   auto const [rows, cols, depth] = tile_of(row, problem.configuration);
   std::int64_t const m = problem.m(), n = problem.n(), k = problem.k();
   bool const is_whole = m % rows == 0 && n % cols == 0 && k % depth == 0 &&
                         k * element_bytes % kSectorBytes == 0 &&
                         n * element_bytes % kSectorBytes == 0;
-  if (!is_whole) return {};
-  std::int64_t const blocks = m / rows * (n / cols), k_tiles = blocks * (k / depth);
+  return is_whole ? counted : nullptr;
+}
+
+}  // namespace
+
+std::optional<Asked> asked_of(Variant<Problem> const& row, Problem const& problem) {
+  CountedAccesses const* const counted = counted_like(row, problem);
+  if (counted == nullptr) return {};
+  auto const [rows, cols, depth] = tile_of(row, problem.configuration);
+  std::int64_t const blocks = problem.m() / rows * (problem.n() / cols);
+  auto const elements = static_cast<double>(
+      static_cast<std::int64_t>(core::size_of(problem.a.type)) * rows * cols * depth);
+  auto const& [block, each] = bytes_of(*counted);
+  return Asked{blocks * block + blocks * (problem.k() / depth) * each,
+               static_cast<double>(each.global_loads) / elements,
+               static_cast<double>(each.shared_loads) / elements};
+}
+
+std::optional<Traffic> traffic_of(Variant<Problem> const& row, Problem const& problem) {
+  CountedAccesses const* const counted = counted_like(row, problem);
+  if (counted == nullptr) return {};
+  auto const element_bytes = static_cast<std::int64_t>(core::size_of(problem.a.type));
+  auto const [rows, cols, depth] = tile_of(row, problem.configuration);
+  std::int64_t const blocks = problem.m() / rows * (problem.n() / cols),
+                     k_tiles = blocks * (problem.k() / depth);
   Accesses const all = blocks * counted->block + k_tiles * counted->k_tile;
   if (all.shared_loads.requests == 0) return Traffic{all};
   std::int64_t const tile_sectors = std::min((rows + cols) * depth * element_bytes / kSectorBytes,

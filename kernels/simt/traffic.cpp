@@ -2,8 +2,11 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "simt/traffic.hpp"
 
+#include "simt/asked_bytes.hpp"
+
 #include <algorithm>
 #include <array>
+#include <bit>
 #include <map>
 #include <set>
 #include <tuple>
@@ -39,6 +42,7 @@ using Instructions = std::map<Key, Instruction>;
 
 std::unordered_map<Block const*, Instructions> pending;
 std::vector<KernelCounts> counted;
+std::vector<kernels::AskedBytes> asked;  ///< of the same launches
 
 template <class Use>
 void for_lanes(Request const& request, unsigned first, unsigned count, Use&& use) {
@@ -71,12 +75,16 @@ void add_wavefronts(Request const& request, Requests& to) {
   }
 }
 
-void add(Instruction const& instruction, Accesses& counts) {
+void add(Instruction const& instruction, Accesses& counts, kernels::AskedBytes& bytes) {
   bool const loads = instruction.kind == Kind::load;
   Requests& to = instruction.is_shared ? (loads ? counts.shared_loads : counts.shared_stores)
                                        : (loads ? counts.global_loads : counts.global_stores);
+  std::int64_t& asked_of_kind = instruction.is_shared
+                                    ? (loads ? bytes.shared_loads : bytes.shared_stores)
+                                    : (loads ? bytes.global_loads : bytes.global_stores);
   for (Request const& request : instruction.requests) {
     ++to.requests;
+    asked_of_kind += std::popcount(request.lanes) * static_cast<std::int64_t>(request.bytes);
     instruction.is_shared ? add_wavefronts(request, to)
                           : static_cast<void>(to.parts += sectors_of(request));
   }
@@ -89,6 +97,7 @@ bool counting = false;
 void start() {
   counting = true;
   counted.clear();
+  asked.clear();
 }
 
 std::vector<KernelCounts> stop() {
@@ -96,14 +105,20 @@ std::vector<KernelCounts> stop() {
   return std::exchange(counted, {});
 }
 
+std::vector<kernels::AskedBytes> const& asked_bytes() { return asked; }
+
 void launch_begins(Launch const& launch) {
   pending.clear();  // what an error left
-  if (counting) counted.push_back({launch.kernel, {}});
+  if (!counting) return;
+  counted.push_back({launch.kernel, {}});
+  asked.emplace_back();
 }
 
 void block_meets(Block const& block) {
   if (!counting) return;
-  for (auto const& [key, instruction] : pending[&block]) add(instruction, counted.back().counts);
+  for (auto const& [key, instruction] : pending[&block]) {
+    add(instruction, counted.back().counts, asked.back());
+  }
   pending.erase(&block);
 }
 

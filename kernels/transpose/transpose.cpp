@@ -2,9 +2,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "transpose/transpose.hpp"
 
-#include "common/access.hpp"
-
 #include <algorithm>
+#include <utility>
 
 namespace quadrille::kernels::transpose {
 // clang-format off
@@ -31,7 +30,7 @@ QUAD_TABLE(Variant<Problem> const, kTable,
 
 Variants<Problem> variants() { return kTable; }
 
-std::optional<Sectors> sectors_of(Variant<Problem> const& row, Problem const& problem) {
+std::optional<CountedParts> accesses_of(Variant<Problem> const& row, Problem const& problem) {
   auto const starts_with_sectors = [](device::MatrixView const& x) {
     return x.ld * static_cast<std::int64_t>(core::size_of(x.type)) % kSectorBytes == 0;
   };
@@ -40,10 +39,9 @@ std::optional<Sectors> sectors_of(Variant<Problem> const& row, Problem const& pr
   auto const* const counted =
       find_accesses(Problem::kOperation, row, core::size_of(problem.in.type));
   if (counted == nullptr || !is_like_counted) return {};
-  auto const of_request = [](Requests const& all) {
-    return static_cast<double>(all.parts) / static_cast<double>(all.requests);
-  };
-  return Sectors{of_request(counted->block.global_loads), of_request(counted->block.global_stores)};
+  auto const& [rows, cols] = std::pair{problem.in.rows, problem.in.cols};
+  bool const is_whole = rows % kCountedSide == 0 && cols % kCountedSide == 0;
+  return CountedParts{counted, is_whole ? rows / kCountedSide * (cols / kCountedSide) : 0};
 }
 
 ProblemFacts facts_of(Problem const& p) {

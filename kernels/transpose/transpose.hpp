@@ -2,6 +2,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
+#include "common/asked_bytes.hpp"
 #include "common/variant.hpp"
 
 #include <optional>
@@ -25,17 +26,11 @@ constexpr double bytes(double m, double n, double element_bytes) {
   return 2 * m * n * element_bytes;
 }
 
-/// Sectors per request.
-struct Sectors {
-  double read = 0;
-  double written = 0;
-  bool operator==(Sectors const&) const = default;
-};
 /// The side of the matrices whose accesses are counted.
 inline constexpr std::int64_t kCountedSide = 256;
-/// Averages inside a matrix that is no smaller. Nothing where the row is not counted, or rows of the
-/// matrices do not start with a sector.
-std::optional<Sectors> sectors_of(Variant<Problem> const& row, Problem const& problem);
+/// By such matrices. Nothing where the row is not counted, the problem is smaller than one, or rows of the matrices do
+/// not start with a sector.
+std::optional<CountedParts> accesses_of(Variant<Problem> const& row, Problem const& problem);
 
 Variants<Problem> variants();
 ProblemFacts facts_of(Problem const& problem);

@@ -29,6 +29,14 @@ QUAD_TABLE(Variant<Problem> const, kTable,
 
 Variants<Problem> variants() { return kTable; }
 
+std::optional<CountedParts> accesses_of(Variant<Problem> const& row, Problem const& problem) {
+  auto const* const counted = find_accesses(Problem::kOperation, row, core::size_of(problem.type));
+  bool const is_like_counted =
+      problem.operation == Operation::add && problem.n % kCountedElements == 0;
+  if (counted == nullptr || !is_like_counted) return {};
+  return CountedParts{counted, problem.n / kCountedElements};
+}
+
 ProblemFacts facts_of(Problem const& p) {
   auto const row = [&](void const* data) {
     return device::MatrixView{const_cast<void*>(data), p.type, 1, p.n, p.n};

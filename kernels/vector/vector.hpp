@@ -2,8 +2,10 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
+#include "common/asked_bytes.hpp"
 #include "common/variant.hpp"
 
+#include <optional>
 #include <string_view>
 
 namespace quadrille::kernels::vector {
@@ -49,6 +51,10 @@ constexpr double flop(Operation operation, double n) {
 double error_bound(Problem const& problem, double x);
 
 Variants<Problem> variants();
+/// The length of the vectors whose sums are counted.
+inline constexpr std::int64_t kCountedElements = 8192;
+/// By such vectors. Nothing where the row or the operation is not counted, or n is no multiple of that.
+std::optional<CountedParts> accesses_of(Variant<Problem> const& row, Problem const& problem);
 ProblemFacts facts_of(Problem const& problem);
 /// Ends the job unless the problem is complete.
 void require_consistent(Problem const& problem);

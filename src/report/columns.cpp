@@ -343,9 +343,25 @@ std::string cell(Column const& column, Record const& record) {
                                                        : to_text(value);
 }
 
+namespace {
+
+/// "k/16", "9k/8", "2k".
+std::string multiple_of_k(double value) {
+  for (int denominator = 1; denominator <= 1024; denominator *= 2) {
+    double const numerator = value * denominator;
+    if (numerator != std::round(numerator)) continue;
+    std::string const multiple = numerator == 1 ? "k" : fmt::format("{}k", numerator);
+    return denominator == 1 ? multiple : fmt::format("{}/{}", multiple, denominator);
+  }
+  return fmt::format("{:.3g}k", value);
+}
+
+}  // namespace
+
 ExtraText extra_text(measure::SecondaryMetric const& extra, Record const& record) {
   double const rate = rate_of(extra, record);
   if (extra.unit == "s") return {core::format_seconds(rate), ""};
+  if (extra.unit == "k") return {multiple_of_k(rate), ""};
   if (extra.unit == "B") return {core::format_bytes(rate), ""};
   if (extra.unit == "%") return {fmt::format("{:.1f} %", rate), ""};
   if (extra.unit.ends_with("/s")) return {core::format_rate(rate, extra.unit), ""};

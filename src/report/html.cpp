@@ -205,6 +205,8 @@ Json measurement_json(Record const& r, RunResult const& result, Shares const& sh
                     {"memory_peak", r.roofline.memory_peak},
                     {"compute_is_measured", r.roofline.compute_is_measured},
                     {"memory_is_measured", r.roofline.memory_is_measured}};
+  auto const asked = std::ranges::find(r.extras, "FLOP/B", &measure::SecondaryMetric::unit);
+  if (asked != r.extras.end()) to["roofline"]["asked_intensity"] = asked->amount;
   if (!has_speed(r)) return to;
   to["over_time"] = over_time_json(r);
   to["sampled"] = thinned(r.seconds, r.ranks, shares.samples());

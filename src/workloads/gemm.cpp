@@ -1,5 +1,6 @@
 // SPDX-FileCopyrightText: 2026 The Quadrille developers
 // SPDX-License-Identifier: Apache-2.0
+#include "gemm/gemm_asked.hpp"
 #include "gemm/vendor/gemm_library.hpp"
 #include "workloads/checks/limits.hpp"
 #include "workloads/checks/product.hpp"
@@ -195,10 +196,30 @@ class Gemm final : public measure::Workload {
     auto const traffic = gemm::traffic_of(*launched_, configured(*launched_));
     if (!traffic) return {};
     auto const& [accesses, l2_bytes] = *traffic;
+    auto const asked = gemm::asked_of(*launched_, configured(*launched_));
     auto const sectors = accesses.global_loads.parts + accesses.global_stores.parts;
-    std::vector<measure::SecondaryMetric> all{
-        {"first-level cache", static_cast<double>(kernels::kSectorBytes * sectors), "B/s"}};
+    std::vector<measure::SecondaryMetric> all = global_metrics(accesses, asked->bytes);
+    for (measure::SecondaryMetric& sectors_of_kind : sector_metrics(accesses)) {
+      sectors_of_kind.is_detail = true;
+      all.push_back(std::move(sectors_of_kind));
+    }
+    all.push_back(
+        {"first-level cache", static_cast<double>(kernels::kSectorBytes * sectors), "B/s"});
+    auto const m = static_cast<double>(m_), n = static_cast<double>(n_),
+               k = static_cast<double>(k_);
+    double const flop = gemm::flop(m, n, k);
+    auto const detail = [&](std::string name, double amount, std::string unit) {
+      all.push_back(
+          {.name = std::move(name), .amount = amount, .unit = std::move(unit), .is_detail = true});
+    };
+    detail("global memory, compulsory",
+           gemm::compulsory_bytes(m, n, k, p_.beta, static_cast<double>(core::size_of(case_.type)),
+                                  static_cast<double>(core::size_of(problem_.c.type))),
+           "B");
+    detail("intensity as asked", flop / static_cast<double>(asked->bytes.global()), "FLOP/B");
+    detail("loads per result, global", asked->global_loads, "k");
     if (l2_bytes == 0) return all;
+    detail("loads per result, shared", asked->shared_loads, "k");
     kernels::Requests const& loads = accesses.shared_loads;
     kernels::Requests const& stores = accesses.shared_stores;
     all.push_back({std::string{kSecondLevelCache.name}, l2_bytes, "B/s"});
@@ -311,12 +332,21 @@ extern measure::WorkloadEntry const gemm = measure::entry({
     .local = true,
     .variants = rows_of(gemm::variants()),
     .make = measure::make<Gemm>,
-    .secondary = {kBankConflicts,
-                  kSecondLevelCache,
-                  {"first-level cache", "B/s",
-                   "every 32-byte sector that a request of a warp touches, by the same counts."},
-                  {"shared memory", "wavefronts",
-                   "wavefronts of shared memory, by the same counts."}},
+    .secondary =
+        {kBankConflicts,
+         kGlobalMemory,
+         kSectorsPerRequest,
+         {"intensity as asked", "FLOP/B",
+          "operations for each byte that threads ask of global memory: without caches the\n"
+          "most that a kernel's own accesses allow. Above its roof there caches serve it."},
+         {"loads per result", "k",
+          "elements that threads load for each element of C, from global or from shared\n"
+          "memory, as a multiple of the inner extent: the formula has 2k."},
+         {"second-level cache", "B/s",
+          "what blocks read of tiles and write of C, by the counts of bank conflicts."},
+         {"first-level cache", "B/s",
+          "every 32-byte sector that a request of a warp touches, by the same counts."},
+         {"shared memory", "wavefronts", "wavefronts of shared memory, by the same counts."}},
 });
 
 }  // namespace entries

@@ -2,6 +2,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "reduction/reduction.hpp"
 
+#include "common/asked_bytes.hpp"
 #include "workloads/checks/limits.hpp"
 #include "workloads/secondary.hpp"
 #include "workloads/streamed_vectors.hpp"
@@ -143,16 +144,26 @@ class Reduction final : public measure::Workload {
     if (p_.finish) over_ranks_.run(world);
   }
 
-  /// What the kernel asks of shared memory, on one rank.
+  /// What the kernel asks of memory, on one rank.
   std::vector<measure::SecondaryMetric> observed() override {
     auto const accesses = reduction::accesses_of(*launched_, count_);
-    bool const is_f32 = case_.type == core::DataType::f32 && p_.accumulator == Accumulator::f32;
-    if (!is_f32 || !accesses) return {};
+    std::int64_t const each = launched_->specifics.notes.block_elements;
+    bool const has_words = core::size_of(case_.type) == 4 && core::size_of(accumulator()) == 4;
+    if (!has_words || !accesses || count_ == 0) return {};
     auto const conflicts = [](kernels::Requests const& all) {
       return static_cast<double>(all.conflicts());
     };
-    return {{"bank conflicts, stores", conflicts(accesses->shared_stores), "wavefronts"},
-            {"bank conflicts, loads", conflicts(accesses->shared_loads), "wavefronts"}};
+    std::vector<measure::SecondaryMetric> all{
+        {"bank conflicts, stores", conflicts(accesses->shared_stores), "wavefronts"},
+        {"bank conflicts, loads", conflicts(accesses->shared_loads), "wavefronts"}};
+    // Of the last block loads are missing unless it is full.
+    if (count_ % each != 0) return all;
+    kernels::CountedParts const blocks{
+        kernels::find_accesses(reduction::Problem::kOperation, *launched_, 4), count_ / each};
+    for (measure::SecondaryMetric& metric : global_metrics(blocks.accesses(), blocks.bytes())) {
+      all.push_back(std::move(metric));
+    }
+    return all;
   }
 
   measure::Verdict validate(comm::World& world) override {
@@ -391,7 +402,7 @@ extern measure::WorkloadEntry const reduction = measure::entry({
     .local = false,
     .variants = rows_of(reduction::variants()),
     .make = measure::make<Reduction>,
-    .secondary = {kBankConflicts},
+    .secondary = {kBankConflicts, kGlobalMemory},
 });
 
 }  // namespace entries

@@ -3,6 +3,7 @@
 #include "copy/copy.hpp"
 #include "transpose/transpose_library.hpp"
 #include "workloads/data.hpp"
+#include "workloads/secondary.hpp"
 #include "workloads/tables.hpp"
 
 #include <optional>
@@ -82,7 +83,7 @@ class Transpose final : public measure::Workload {
     copied_ = row.role == kernels::Role::ceiling;
     device::MatrixView const in = variant.in_place ? out_.view() : in_.view();
     transpose::Problem const problem{in, out_.view()};
-    sectors_ = transpose::sectors_of(row, problem);
+    accesses_ = transpose::accesses_of(row, problem);
     row.launch(problem, world.stream());
   }
 
@@ -93,9 +94,14 @@ class Transpose final : public measure::Workload {
 
   /// What a profiler should count.
   std::vector<measure::SecondaryMetric> observed() override {
-    if (!sectors_) return {};
-    return {{"sectors per request, read", sectors_->read, "sectors"},
-            {"sectors per request, written", sectors_->written, "sectors"}};
+    if (!accesses_) return {};
+    std::vector<measure::SecondaryMetric> all = sector_metrics(accesses_->part->block);
+    if (accesses_->parts == 0) return all;
+    for (measure::SecondaryMetric& metric :
+         global_metrics(accesses_->accesses(), accesses_->bytes())) {
+      all.push_back(std::move(metric));
+    }
+    return all;
   }
 
   measure::Verdict validate(comm::World& world) override {
@@ -115,7 +121,7 @@ class Transpose final : public measure::Workload {
   std::int64_t m_, n_;
   int ranks_, rank_;
   bool copied_ = false;
-  std::optional<transpose::Sectors> sectors_;  // of what ran
+  std::optional<kernels::CountedParts> accesses_;  // of what ran
   Source source_;
   device::Matrix in_, out_;
 };
@@ -131,10 +137,7 @@ extern measure::WorkloadEntry const transpose = measure::entry({
     .local = true,
     .variants = rows_of(table()),
     .make = measure::make<Transpose>,
-    .secondary =
-        {{"sectors per request", "sectors",
-          "of 32 bytes, that a request of a warp touches, by the same counts; 4 are the least for\n"
-          "words of 4 bytes, 16 for vectors of 16."}},
+    .secondary = {kSectorsPerRequest, kGlobalMemory},
 });
 
 }  // namespace entries

@@ -3,6 +3,7 @@
 #include "vector/vector.hpp"
 
 #include "workloads/data.hpp"
+#include "workloads/secondary.hpp"
 #include "workloads/tables.hpp"
 
 namespace quadrille::workloads {
@@ -102,6 +103,7 @@ class Vector final : public measure::Workload {
 
   void run(comm::World& world, measure::Leg, kernels::VariantInfo const& variant) override {
     auto const& row = row_of(vector::variants(), variant);
+    launched_ = &row;
     shift_ = row.specifics.notes.shift;
     device::StreamView const stream = world.stream();
     if (!has_phases_) return row.launch(problem(), stream);
@@ -125,9 +127,9 @@ class Vector final : public measure::Workload {
     stream.record(marks_[3]);
   }
 
-  /// Of the phases in the last repetition, on rank 0.
+  /// What the kernel asks of memory, and of the phases in the last repetition, on rank 0.
   std::vector<measure::SecondaryMetric> observed() override {
-    if (!has_phases_) return {};
+    if (!has_phases_) return access_metrics();
     double const array = static_cast<double>(n_) * static_cast<double>(core::size_of(case_.type));
     auto const phase = [&](std::string name, double arrays, std::size_t m) {
       return measure::SecondaryMetric{std::move(name), arrays * array, "B/s",
@@ -207,6 +209,17 @@ class Vector final : public measure::Workload {
     p.threads = threads_;
     return p;
   }
+  std::vector<measure::SecondaryMetric> access_metrics() const {
+    auto const accesses = vector::accesses_of(*launched_, problem());
+    if (!accesses || n_ == 0) return {};
+    std::vector<measure::SecondaryMetric> all = sector_metrics(accesses->part->block);
+    for (measure::SecondaryMetric& metric :
+         global_metrics(accesses->accesses(), accesses->bytes())) {
+      all.push_back(std::move(metric));
+    }
+    return all;
+  }
+
   /// The elements that the variant works on: it may leave the first one out.
   device::MatrixView shifted(device::Matrix const& matrix) const {
     return matrix.view().block(0, shift_, 1, n_);
@@ -216,6 +229,7 @@ class Vector final : public measure::Workload {
   std::int64_t n_;
   int ranks_, rank_;
   std::int64_t shift_ = 0;
+  kernels::Variant<vector::Problem> const* launched_ = nullptr;
   vector::Operation operation_;
   bool has_phases_, validates_on_host_;
   int threads_;
@@ -254,7 +268,9 @@ extern measure::WorkloadEntry const vector = measure::entry({
     .local = true,
     .variants = rows_of(vector::variants()),
     .make = measure::make<Vector>,
-    .secondary = {{"arithmetic", "FLOP/s",
+    .secondary = {kSectorsPerRequest,
+                  kGlobalMemory,
+                  {"arithmetic", "FLOP/s",
                    "operations over the time, beside the bytes of the rate."},
                   {"init", "B/s",
                    "the array that is written before, in the last repetition of rank 0."},

@@ -1,12 +1,15 @@
 // SPDX-FileCopyrightText: 2026 The Quadrille developers
 // SPDX-License-Identifier: Apache-2.0
+#include "common/asked_bytes.hpp"
 #include "conv2d/conv2d.hpp"
-#include "gemm/gemm.hpp"
+#include "gemm/gemm_asked.hpp"
 #include "reduction/reduction.hpp"
+#include "simt/asked_bytes.hpp"
 #include "simt/traffic.hpp"
 #include "support/kernel_test.hpp"
 #include "support/rows.hpp"
 #include "transpose/transpose.hpp"
+#include "vector/vector.hpp"
 
 #include <fmt/format.h>
 #include <gtest/gtest.h>
@@ -58,6 +61,19 @@ Accesses counted(std::function<void()> const& launch) {
   return all.empty() ? Accesses{} : all[0].counts;
 }
 
+/// What its lanes asked for.
+AskedBytes asked() { return simt::traffic::asked_bytes().at(0); }
+
+/// The tables that are made.
+struct Tables {
+  std::vector<CountedAccesses> accesses;
+  std::vector<CountedBytes> bytes;
+  void add(CountedAccesses row, CountedBytes const& of_row) {
+    accesses.push_back(std::move(row));
+    bytes.push_back(of_row);
+  }
+};
+
 constexpr std::array kTypes{core::DataType::f64, core::DataType::f32, core::DataType::f16,
                             core::DataType::i8};
 
@@ -85,14 +101,16 @@ Accesses count(Variant<gemm::Problem> const& row, gemm::Problem p) {
 }
 
 /// Counts one tile of C, with two numbers of tiles along k.
-CountedAccesses count_tile(Variant<gemm::Problem> const& row, core::DataType type,
-                           Configuration const& configuration) {
+void count_tile(Variant<gemm::Problem> const& row, core::DataType type,
+                Configuration const& configuration, Tables& all) {
   auto const [rows, cols, depth] = gemm::tile_of(row, configuration);
   std::int64_t const k = std::max<std::int64_t>(32, 2 * depth), k_tiles = k / depth;
   auto const at = [&](std::int64_t extent) {
-    return count(row, product(rows, cols, extent, type, configuration));
+    Accesses const accesses = count(row, product(rows, cols, extent, type, configuration));
+    return std::pair{accesses, asked()};
   };
-  Accesses const shorter = at(k), longer = at(2 * k);
+  auto const [shorter, shorter_bytes] = at(k);
+  auto const [longer, longer_bytes] = at(2 * k);
   auto const of_k_tile = [&](Requests Accesses::*kind) {
     Requests const more = longer.*kind + -1 * (shorter.*kind);
     return Requests{more.requests / k_tiles, more.parts / k_tiles, more.least / k_tiles};
@@ -101,12 +119,14 @@ CountedAccesses count_tile(Variant<gemm::Problem> const& row, core::DataType typ
                         of_k_tile(&Accesses::shared_loads), of_k_tile(&Accesses::shared_stores)};
   Accesses const block = shorter + -k_tiles * k_tile;
   EXPECT_EQ(block + 2 * k_tiles * k_tile, longer) << row.name;
-  return {gemm::Problem::kOperation,
-          row.name,
-          static_cast<int>(core::size_of(type)),
-          configuration,
-          block,
-          k_tile};
+  AskedBytes const more = longer_bytes + -1 * shorter_bytes;
+  AskedBytes const k_tile_bytes{more.global_loads / k_tiles, more.global_stores / k_tiles,
+                                more.shared_loads / k_tiles, more.shared_stores / k_tiles};
+  AskedBytes const block_bytes = shorter_bytes + -k_tiles * k_tile_bytes;
+  EXPECT_EQ(block_bytes + 2 * k_tiles * k_tile_bytes, longer_bytes) << row.name;
+  all.add({gemm::Problem::kOperation, row.name, static_cast<int>(core::size_of(type)),
+           configuration, block, k_tile},
+          {block_bytes, k_tile_bytes});
 }
 
 /// Every configuration that is compiled; for rows without parameters one without values.
@@ -115,12 +135,12 @@ std::vector<Configuration> configurations_of(Variant<gemm::Problem> const& row) 
   return {row.tunable->compiled.begin(), row.tunable->compiled.end()};
 }
 
-void count_products(std::vector<CountedAccesses>& all) {
+void count_products(Tables& all) {
   for (Variant<gemm::Problem> const& row : gemm::variants()) {
     for (core::DataType const type : kTypes) {
       for (Configuration const& configuration : configurations_of(row)) {
         if (!row.supports(type) || gemm::tile_of(row, configuration).rows == 0) continue;
-        all.push_back(count_tile(row, type, configuration));
+        count_tile(row, type, configuration, all);
       }
     }
   }
@@ -144,11 +164,13 @@ Accesses count(Variant<reduction::Problem> const& row, std::int64_t n) {
   return counted([&] { row.launch(p, stream); });
 }
 
-void count_reductions(std::vector<CountedAccesses>& all) {
+void count_reductions(Tables& all) {
   for (Variant<reduction::Problem> const& row : reduction::variants()) {
     std::int64_t const n = row.specifics.notes.block_elements;
     if (n == 0) continue;
-    all.push_back({reduction::Problem::kOperation, row.name, sizeof(float), {}, count(row, n), {}});
+    Accesses const accesses = count(row, n);
+    all.add({reduction::Problem::kOperation, row.name, sizeof(float), {}, accesses, {}},
+            {asked(), {}});
   }
 }
 
@@ -169,7 +191,7 @@ std::optional<Accesses> count(Variant<transpose::Problem> const& row, transpose:
   return accesses.global_loads.requests == 0 ? std::nullopt : std::optional{accesses};
 }
 
-void count_transposes(std::vector<CountedAccesses>& all) {
+void count_transposes(Tables& all) {
   for (Variant<transpose::Problem> const& row : transpose::variants()) {
     if (!test::is_cuda_row(row)) continue;
     for (core::DataType const type : kTypes) {
@@ -177,7 +199,38 @@ void count_transposes(std::vector<CountedAccesses>& all) {
       auto const accesses = count(row, matrices(side, side, type));
       auto const bytes = static_cast<int>(core::size_of(type));
       if (!accesses) continue;
-      all.push_back({transpose::Problem::kOperation, row.name, bytes, {}, *accesses, {}});
+      all.add({transpose::Problem::kOperation, row.name, bytes, {}, *accesses, {}}, {asked(), {}});
+    }
+  }
+}
+
+Accesses count(Variant<vector::Problem> const& row, std::int64_t n, core::DataType type) {
+  device::Device& device = test::kernel_device();
+  device::Stream const stream{device};
+  std::int64_t const shift = row.specifics.notes.shift;
+  std::vector<double> const values(static_cast<std::size_t>(n + shift));
+  DeviceArray<double> const x{device, stream, values}, y{device, stream, values},
+      out{device, stream, values};
+  auto const first = [&](DeviceArray<double> const& of) {
+    return reinterpret_cast<std::byte*>(of.data()) +
+           shift * static_cast<std::int64_t>(core::size_of(type));
+  };
+  vector::Problem p;
+  p.type = type;
+  p.x = first(x);
+  p.y = first(y);
+  p.out = first(out);
+  p.n = n;
+  return counted([&] { row.launch(p, stream); });
+}
+
+void count_vectors(Tables& all) {
+  for (Variant<vector::Problem> const& row : vector::variants()) {
+    if (!test::is_cuda_row(row)) continue;
+    for (core::DataType const type : {core::DataType::f64, core::DataType::f32}) {
+      auto const bytes = static_cast<int>(core::size_of(type));
+      Accesses const accesses = count(row, vector::kCountedElements, type);
+      all.add({vector::Problem::kOperation, row.name, bytes, {}, accesses, {}}, {asked(), {}});
     }
   }
 }
@@ -195,12 +248,17 @@ std::string to_text(Accesses const& x) {
   return fmt::format("{{{}}}", fmt::join(kinds, ", "));
 }
 
-std::string to_text(std::vector<CountedAccesses> const& all) {
+std::string to_text(AskedBytes const& x) {
+  return fmt::format("{{{}, {}, {}, {}}}", x.global_loads, x.global_stores, x.shared_loads,
+                     x.shared_stores);
+}
+
+std::string to_text(Tables const& all) {
   std::string text = R"(// SPDX-FileCopyrightText: 2026 The Quadrille developers
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
-#include "common/access.hpp"
+#include "common/asked_bytes.hpp"
 
 namespace quadrille::kernels {
 
@@ -208,13 +266,14 @@ namespace quadrille::kernels {
 /// QUADRILLE_WRITE_ACCESSES is set for kernels_access_test_simt; without it the test compares.
 ///
 /// Operation, variant, bytes of an element, configuration; then the accesses of a block (of a product: of a
-/// tile of C; of a transpose: of a matrix of kCountedSide rows), and of each tile along k. Accesses are
-/// loads and stores of global memory, {requests, sectors} each, then of shared memory, {requests,
-/// wavefronts, wavefronts without bank conflicts}.
+/// tile of C; of a transpose: of a matrix of kCountedSide rows; of a sum of vectors: of kCountedElements),
+/// and of each tile along k. Accesses are loads and stores of global memory, {requests, sectors} each,
+/// then of shared memory, {requests, wavefronts, wavefronts without bank conflicts}. Behind them the bytes
+/// that all lanes ask for, of the same rows in the same order.
 // clang-format off
 inline constexpr CountedAccesses kCountedAccesses[] = {
 )";
-  for (CountedAccesses const& x : all) {
+  for (CountedAccesses const& x : all.accesses) {
     std::string const configuration =
         x.configuration.is_empty()
             ? "{}"
@@ -222,6 +281,11 @@ inline constexpr CountedAccesses kCountedAccesses[] = {
     text += fmt::format("    {{\"{}\", \"{}\", {}, {}, {}", x.operation, x.variant, x.element_bytes,
                         configuration, to_text(x.block));
     text += x.k_tile == Accesses{} ? "},\n" : fmt::format(", {}}},\n", to_text(x.k_tile));
+  }
+  text += "};\ninline constexpr CountedBytes kCountedBytes[] = {\n";
+  for (CountedBytes const& x : all.bytes) {
+    text += fmt::format("    {{{}", to_text(x.block));
+    text += x.k_tile == AskedBytes{} ? "},\n" : fmt::format(", {}}},\n", to_text(x.k_tile));
   }
   return text + R"(};
 // clang-format on
@@ -231,10 +295,11 @@ inline constexpr CountedAccesses kCountedAccesses[] = {
 }
 
 TEST(CountedAccesses, AreWhatTheInterpreterCounts) {
-  std::vector<CountedAccesses> all;
+  Tables all;
   count_products(all);
   count_reductions(all);
   count_transposes(all);
+  count_vectors(all);
   std::string const now = to_text(all);
   if (std::getenv("QUADRILLE_WRITE_ACCESSES") != nullptr) std::ofstream{QUADRILLE_ACCESSES} << now;
   std::ifstream file{QUADRILLE_ACCESSES};
@@ -259,6 +324,7 @@ TEST(CountedAccesses, GiveThoseOfOtherExtents) {
 
     ASSERT_TRUE(traffic);
     EXPECT_EQ(traffic->accesses, count(row, p));
+    EXPECT_EQ(gemm::asked_of(row, p)->bytes, asked());
   }
   // Not those that split k as the device has multiprocessors, or whose copies the hardware makes
   // (TMA), nor 16-bit products.
@@ -285,19 +351,52 @@ TEST(CountedAccesses, GiveThoseOfOtherMatrices) {
   int rows = 0;
   for (Variant<transpose::Problem> const& row : transpose::variants()) {
     auto const p = matrices(256, 512, core::DataType::f32);
-    auto const sectors = transpose::sectors_of(row, p);
-    if (!sectors || row.in_place) continue;
+    auto const counted = transpose::accesses_of(row, p);
+    if (!counted || row.in_place) continue;
     SCOPED_TRACE(std::string{row.name});
     ++rows;
-    auto const got = count(row, p);
-    ASSERT_TRUE(got);
-    auto const of_request = [](Requests const& x) {
-      return static_cast<double>(x.parts) / static_cast<double>(x.requests);
-    };
-    EXPECT_EQ(sectors->read, of_request(got->global_loads));
-    EXPECT_EQ(sectors->written, of_request(got->global_stores));
+    EXPECT_EQ(counted->parts, 2);
+    EXPECT_EQ(counted->accesses(), count(row, p));
+    EXPECT_EQ(counted->bytes(), asked());
+    EXPECT_EQ(transpose::accesses_of(row, matrices(264, 512, core::DataType::f32))->parts, 0);
   }
   EXPECT_EQ(rows, 9);
+}
+
+TEST(CountedAccesses, GiveThoseOfOtherVectors) {
+  int rows = 0;
+  for (Variant<vector::Problem> const& row : vector::variants()) {
+    if (!test::is_cuda_row(row)) continue;
+    SCOPED_TRACE(std::string{row.name});
+    ++rows;
+    vector::Problem p;
+    p.type = core::DataType::f32;
+    p.n = 3 * vector::kCountedElements;
+    auto const counted = vector::accesses_of(row, p);
+    ASSERT_TRUE(counted);
+    EXPECT_EQ(counted->accesses(), count(row, p.n, p.type));
+    EXPECT_EQ(counted->bytes(), asked());
+    p.n += 1;
+    EXPECT_FALSE(vector::accesses_of(row, p));
+  }
+  EXPECT_GE(rows, 6);
+}
+
+/// The figures of the note on Nsight Compute: 8Mi elements, each index one further than aligned.
+TEST(CountedAccesses, HaveTheSectorsOfShiftedSums) {
+  auto const sums = [](std::string_view name) {
+    vector::Problem p;
+    p.type = core::DataType::f32;
+    p.n = std::int64_t{1} << 23;
+    return *vector::accesses_of(test::row(vector::variants(), name, device::Kind::cuda), p);
+  };
+  constexpr std::int64_t kWarps = (1 << 23) / 32;
+  Accesses const shifted = sums("misaligned").accesses(), aligned = sums("one_element").accesses();
+  EXPECT_EQ(shifted.global_loads, (Requests{2 * kWarps, 2'621'440, 0}));
+  EXPECT_EQ(shifted.global_stores, (Requests{kWarps, 1'310'720, 0}));
+  EXPECT_EQ(aligned.global_loads, (Requests{2 * kWarps, 2'097'152, 0}));
+  EXPECT_EQ(aligned.global_stores, (Requests{kWarps, 1'048'576, 0}));
+  EXPECT_EQ(sums("misaligned").bytes().global(), std::int64_t{3 * 4} << 23);
 }
 
 /// Two blocks of four take a second tile.
@@ -335,31 +434,27 @@ CountedAccesses const& accesses_of_f32(std::string_view name) {
 TEST(CountedAccesses, HaveTheLoadsOfTheLadder) {
   using Loads = std::pair<double, double>;  // of global, of shared memory
   auto const loads = [](std::string_view name) {
-    auto const [rows, cols, depth] =
-        gemm::tile_of(test::row(gemm::variants(), name, device::Kind::cuda), {});
-    Accesses const& of = accesses_of_f32(name).k_tile;
-    auto const each = [&](Requests const& x) {
-      return 32.0 * static_cast<double>(x.requests) / static_cast<double>(rows * cols * depth);
-    };
-    return Loads{each(of.global_loads), each(of.shared_loads)};
+    auto const of = gemm::asked_of(test::row(gemm::variants(), name, device::Kind::cuda),
+                                   product(256, 256, 64, core::DataType::f32, {}));
+    return Loads{of->global_loads, of->shared_loads};
   };
   EXPECT_EQ(loads("naive"), (Loads{2, 0}));
   EXPECT_EQ(loads("shared_tile"), (Loads{1.0 / 16, 2}));
   EXPECT_EQ(loads("shared_tile_16"), (Loads{1.0 / 8, 2}));
   EXPECT_EQ(loads("thread_tile_1d"), (Loads{1.0 / 32, 9.0 / 8}));
   EXPECT_EQ(loads("thread_tile_2d"), (Loads{1.0 / 64, 1.0 / 4}));
+  EXPECT_EQ(loads("vectorized"), (Loads{1.0 / 64, 1.0 / 4}));
 }
 
 /// Each thread reads a row of A and a column of B: 548 GB, where nothing is cached.
 TEST(CountedAccesses, HaveTheTrafficOfTheNaiveProduct) {
-  CountedAccesses const& naive = accesses_of_f32("naive");
-  constexpr double kSize = 4092, kBytes = 4, kTile = 32;  // of the document
-  auto const words = [](Requests const& x) {
-    return 32.0 * static_cast<double>(x.requests) / (kTile * kTile);
-  };
-  double const each = words(naive.k_tile.global_loads) * kSize + words(naive.block.global_stores);
-  EXPECT_EQ(each, 2 * kSize + 1);
-  EXPECT_NEAR(kBytes * each * kSize * kSize, 548e9, 0.5e9);
+  auto const& [block, k_tile] = bytes_of(accesses_of_f32("naive"));
+  constexpr double kSize = 4092, kTile = 32;  // of the document
+  double const each = (static_cast<double>(k_tile.global_loads) * kSize +
+                       static_cast<double>(block.global_stores)) /
+                      (kTile * kTile);
+  EXPECT_EQ(each, 4 * (2 * kSize + 1));
+  EXPECT_NEAR(each * kSize * kSize, 548e9, 0.5e9);
 }
 
 /// Lanes of a warp are in rows of their own, or along a row: 32 sectors or 4 of a matrix, and one of the

@@ -58,6 +58,10 @@ TEST(Columns, ShowFurtherRatesByTheirUnits) {
   EXPECT_EQ(shown_as(1e9, "B/s", 2), "500 MB/s|");
   EXPECT_EQ(shown_as(12.34, "%"), "12.3 %|");
   EXPECT_EQ(shown_as(29933, "tokens"), "29933|tokens");
+  EXPECT_EQ(shown_as(1.0 / 16, "k"), "k/16|");
+  EXPECT_EQ(shown_as(1.125, "k"), "9k/8|");
+  EXPECT_EQ(shown_as(2, "k"), "2k|");
+  EXPECT_EQ(shown_as(0.3, "k"), "0.3k|");
   EXPECT_EQ(shown_as(0.25, "flop/B"), "0.25|flop/B");
   EXPECT_EQ(shown_as(99.46, "tokens"), "99.5|tokens");
   EXPECT_EQ(shown_as(100.46, "tokens"), "100|tokens");

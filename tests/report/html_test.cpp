@@ -76,6 +76,18 @@ TEST(Page, HasWhatTheResultHas) {
   EXPECT_EQ(shown.at("cases").at(1).at("verdict"), "UNSUPPORTED");
 }
 
+/// A detail, but the second series of the roofline is made of it.
+TEST(Page, HasTheIntensityThatAKernelAsksFor) {
+  RunResult result = test::sample_result();
+  result.records[0].extras.push_back(
+      {.name = "intensity as asked", .amount = 0.25, .unit = "FLOP/B", .is_detail = true});
+
+  json const shown = data_of(page_of("asked", {result})).at("results").at(0).at("cases");
+
+  EXPECT_EQ(shown.at(0).at("roofline").at("asked_intensity"), 0.25);
+  EXPECT_FALSE(shown.at(1).at("roofline").contains("asked_intensity"));
+}
+
 TEST(Page, SaysOnceWhyMeasurementsAreNotTrusted) {
   RunResult result = test::sample_result();
   result.records[0].suspect = {"the clock fell by 11 %"};

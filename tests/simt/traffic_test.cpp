@@ -2,6 +2,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "simt/traffic.hpp"
 
+#include "simt/asked_bytes.hpp"
 #include "simt/race.hpp"
 
 #include <gtest/gtest.h>
@@ -85,6 +86,20 @@ TEST(Traffic, OfALoopIsARequestForEachRound) {
     }
   });
   EXPECT_EQ(counts.shared_loads, (Requests{10, 10, 10}));
+}
+
+TEST(Traffic, AskedBytesAreThoseOfEachLane) {
+  auto* const memory = static_cast<unsigned char*>(allocate(4096));
+  counted([=] {
+    unsigned const t = current->linear;
+    auto const* const shared_memory = static_cast<unsigned char*>(dynamic_shared());
+    // All lanes the same word, then every second one of them eight bytes of its own.
+    access(memory, 4, Kind::load, 1);
+    if (t % 2 == 0) access(memory + 8 * t, 8, Kind::store, 2);
+    access(shared_memory + 16 * t, 16, Kind::load, 3);
+  });
+  release(memory);
+  EXPECT_EQ(asked_bytes().at(0), (kernels::AskedBytes{64 * 4, 32 * 8, 64 * 16, 0}));
 }
 
 TEST(Traffic, OfABranchIsTheRequestOfItsLanes) {

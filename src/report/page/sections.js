@@ -548,21 +548,29 @@ function roofs(items) {
 const secondLevelRate = (r) => Math.max(0, ...timed.filter(({c, r: of}) => of === r && c.roofline.flop === 0 && c.roofline.second_level_bytes > 0 && !isSuspect(c))
   .map(({c}) => c.roofline.second_level_bytes / c.median_s));
 
+/** By which bytes a kernel's intensity may be taken; 0 where they are not known. Above the memory's slope as threads ask, caches serve them. */
+const traffics = [
+  {name: "of memory, compulsory", unit: "of compulsory traffic", intensity: (of) => of.flop / of.bytes},
+  {name: "of the L2 cache, as kernels cause it", unit: "of the L2 cache", intensity: (of) => (of.second_level_bytes > 0 ? of.flop / of.second_level_bytes : 0)},
+  {name: "of memory, as threads ask", unit: "that threads ask of memory", intensity: (of) => of.asked_intensity ?? 0},
+];
+
 function roofline(items, title) {
   const measured = items.filter(({c}) => c.roofline.flop > 0 && c.roofline.bytes > 0);
   const yOf = (c) => c.roofline.flop / c.median_s;
   const still = items.filter(({c}) => c.roofline.flop === 0 && c.roofline.bytes > 0);
-  const cached = measured.filter(({c}) => c.roofline.second_level_bytes > 0);
+  const known = traffics.filter(({intensity}) => measured.some(({c}) => intensity(c.roofline) > 0));
   const cacheRate = secondLevelRate(items[0].r);
   return new Card({
     title, wide: true, state: {traffic: 0},
-    controls: (state, redraw) => (cached.length ? [choice("traffic", ["of memory, compulsory", "of the L2 cache, as kernels cause it"], 0, (i) => {
+    controls: (state, redraw) => (known.length > 1 ? [choice("traffic", known.map(({name}) => name), 0, (i) => {
       state.traffic = i;
       redraw();
     })] : []),
     make(state) {
-      const points = state.traffic ? cached : measured;
-      const xOf = ({roofline: of}) => of.flop / (state.traffic ? of.second_level_bytes : of.bytes);
+      const {intensity, unit} = known[state.traffic] ?? traffics[0];
+      const xOf = ({roofline}) => intensity(roofline);
+      const points = measured.filter(({c}) => xOf(c) > 0);
       const kinds = [...new Set(points.map(({c}) => `${c.workload} ${c.type}`))];
       const lines = roofs(points);
       const highest = Math.max(0, ...lines.map((roof) => roof.compute));
@@ -605,12 +613,12 @@ function roofline(items, title) {
             });
           ctx.restore();
         }}],
-        options: {layout: {padding: {right: 96}}, scales: {x: axis(state.traffic ? "FLOP for each byte of the L2 cache" : "FLOP for each byte of compulsory traffic", {type: "logarithmic", min: low, max: high}),
+        options: {layout: {padding: {right: 96}}, scales: {x: axis(`FLOP for each byte ${unit}`, {type: "logarithmic", min: low, max: high}),
           y: axis("FLOP/s", {type: "logarithmic", text: (x) => rate(x, "FLOP/s"), max: 3 * Math.max(...points.map(({c}) => yOf(c)), ...lines.map((roof) => roof.compute))})},
           plugins: {tooltip: {filter: (p) => Boolean(p.raw.item), callbacks: {label: ({raw}) => raw.item
             ? `${describe(raw.item)}: ${rate(raw.y, "FLOP/s")}${isNumber(raw.item.c.percent_of_ceiling) ? `, ${percent(raw.item.c.percent_of_ceiling)} of the ceiling` : ""}` : ""}}}}},
-        table: {head: [column("measurement"), ...numbers("FLOP/B", "rate", "ceiling", "% reached"), column("roof"), column("peak"), column("limit")],
-          rows: top.map((item) => [describe(item), digits(item.c.intensity), rate(item.c.rate, item.c.unit), item.c.ceiling ? rate(item.c.ceiling, item.c.unit) : "-",
+        table: {head: [column("measurement"), ...numbers("FLOP/B", "intensity as asked", "rate", "ceiling", "% reached"), column("roof"), column("peak"), column("limit")],
+          rows: top.map((item) => [describe(item), digits(item.c.intensity), digits(item.c.roofline.asked_intensity), rate(item.c.rate, item.c.unit), item.c.ceiling ? rate(item.c.ceiling, item.c.unit) : "-",
             meter(item.c.percent_of_ceiling), item.c.roof ?? "-", item.c.ceiling === null ? "-" : item.c.ceiling_is_measured ? "measured" : "nominal", item.c.limit ?? "-"])},
         pointOf(i) {
           if (i >= sorted.length) return null;
