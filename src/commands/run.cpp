@@ -123,9 +123,8 @@ core::Exit run(RunArguments const& arguments, int& argc, char**& argv) {
   std::string const why = run::file_problem(world, config.run.output, arguments);
   if (!why.empty()) return refuse(world, why, core::Exit::bad_config);
   world.enter_phase("open the device", config.run.timeout.init_s);
-  if (std::string const why = world.choose_devices(config.run); !why.empty()) {
-    return refuse(world, why, core::Exit::environment);
-  }
+  std::string const unusable = world.choose_devices(config.run);
+  if (!unusable.empty()) return refuse(world, unusable, core::Exit::environment);
   world.open(config.run);
   run::Plan plan = run::make_plan(world, config);
   if (world.interrupted()) return run::refuse_interrupted(world);
