@@ -2,6 +2,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "commands/explain_launches.hpp"
 
+#include "core/config.hpp"
 #include "core/text.hpp"
 #include "device/block_limits.hpp"
 #include "device/kernel_text.hpp"
@@ -11,10 +12,12 @@
 #include "report/open.hpp"
 
 #include <fmt/format.h>
+#include <fmt/ranges.h>
 
 #include <algorithm>
 #include <array>
 #include <charconv>
+#include <cstdint>
 #include <filesystem>
 #include <optional>
 #include <set>
@@ -111,11 +114,11 @@ LaunchText occupancy_of(measure::RunResult const& result, std::string const& fil
   table.is_cut = true;
   std::set<std::pair<std::string, std::string>> had;
   bool is_readable = true;
+  device::Facts const here =
+      device::cuda_device_count() > 0 ? device::cuda_device_facts(0) : device::Facts{};
   for (measure::Record const& record : result.records) {
     auto const known = std::ranges::find_if(
         device::known_devices(), [&](auto const& one) { return one.facts.name == record.device; });
-    device::Facts const here =
-        device::cuda_device_count() > 0 ? device::cuda_device_facts(0) : device::Facts{};
     int const capability = known != device::known_devices().end() ? known->facts.compute_capability
                            : here.name == record.device           ? here.compute_capability
                                                                   : 0;

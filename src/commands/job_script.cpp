@@ -484,10 +484,11 @@ void add_command(CLI::App& app, Action& action, Scheduler const& scheduler) {
       ->check(count);
   command
       ->add_option("--cpus-per-rank", arguments->cpus_per_rank,
-                   "CPUs of a rank (default: an even share of the node's)")
+                   &scheduler == &kPbs ? "CPUs of a rank"
+                                       : "CPUs of a rank (default: an even share of the node's)")
       ->check(count);
   command->add_option("--time", arguments->time,
-                      "Limit of the job: 2h, 90min, or as sbatch takes it (default: 1h)");
+                      "Limit of the job: 2h, 90min, or as Slurm writes it (default: 1h)");
   command->add_option("--partition,--queue", arguments->partition, "Partition or queue");
   command->add_option("--account", arguments->account, "Account to charge");
   command->add_option("--constraint", arguments->constraint, "Features that nodes must have");

@@ -129,7 +129,11 @@ void print_sources() {
       table = report::text_table({"place", "what it has", "shown by"});
     }
     std::string shown{item.command};
-    if (shown.empty()) shown = fmt::format("inputs/{}.toml --only {}", item.input, item.cases);
+    if (shown.empty()) {
+      shown = fmt::format("inputs/{}.toml", item.input);
+      // Longer than a line: the whole input has them.
+      if (item.cases.size() < 80) shown += fmt::format(" --only {}", item.cases);
+    }
     if (!item.variant.empty()) shown += fmt::format(": {}", item.variant);
     table.add_row({std::string{item.place}, std::string{item.item}, std::move(shown)});
   }

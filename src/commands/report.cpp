@@ -83,7 +83,8 @@ core::Exit report_profile(std::string const& path, std::vector<measure::RunResul
     return refuse("--profile: takes one result, of the input that was profiled");
   core::print("{}", report::render_profile(*launches, results.empty() ? nullptr : results.data(),
                                            report::terminal_of_output()));
-  return core::Exit::pass;
+  bool const is_unfinished = !results.empty() && results.front().info.status == "running";
+  return is_unfinished ? core::Exit::interrupted : core::Exit::pass;
 }
 
 core::Exit report(ReportArguments const& arguments) {
@@ -175,7 +176,9 @@ core::Exit report(ReportArguments const& arguments) {
 void add_report(CLI::App& app, Action& action) {
   auto const arguments = std::make_shared<ReportArguments>();
   CLI::App* const command = app.add_subcommand("report", "Show results that were written");
-  command->add_option("result", arguments->files, "result.h5 or result.jsonl, or their directory")
+  command
+      ->add_option("result", arguments->files,
+                   "result.h5 or result.jsonl, or their directory; none is needed with --profile")
       ->type_name("FILE");
   CLI::Option_group* const formats = command->add_option_group("format");
   auto const add_form = [&](ReportForm form, std::string const& text) {

@@ -7,14 +7,10 @@ namespace {
 
 constexpr std::string_view kWorklog =
     "How to Optimize a CUDA Matmul Kernel for cuBLAS-like Performance (S. Boehm)";
-constexpr std::string_view kDcu =
-    "DCU programming tutorial";
-constexpr std::string_view kHgemm =
-    "note on cuda_hgemm (Bruce-Lee-LY)";
-constexpr std::string_view kTutorial =
-    "CUDATutorial (PaddleJitLab)";
-constexpr std::string_view kCoalescing =
-    "note on coalescing with Nsight Compute";
+constexpr std::string_view kDcu = "DCU programming tutorial";
+constexpr std::string_view kHgemm = "note on cuda_hgemm (Bruce-Lee-LY)";
+constexpr std::string_view kTutorial = "CUDATutorial (PaddleJitLab)";
+constexpr std::string_view kCoalescing = "note on coalescing with Nsight Compute";
 
 // clang-format off
 constexpr SourceItem kItems[] = {

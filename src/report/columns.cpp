@@ -132,8 +132,7 @@ std::string copy_ratio(double value, Record const& r) {
 // Texts on screen.
 /// Of what only moves messages of one extent: people think of them in bytes.
 bool is_message(Record const& r) {
-  return r.spec && r.spec->workload->keys.transport && r.size.size() == 1 && r.unit == "B/s" &&
-         r.roofline.flop == 0 && r.roofline.bytes == 0;
+  return r.spec && r.spec->workload->keys.transport && r.size.size() == 1 && is_exchange(r);
 }
 std::string extents_text(Record const& r) {
   auto const type = core::parse_enum<core::DataType>(r.type);

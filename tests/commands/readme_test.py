@@ -47,7 +47,7 @@ def main():
 
     tools = folder / "tools"
     tools.mkdir()
-    for tool in ("cmake", "sbatch"):
+    for tool in ("cmake", "sbatch", "qsub", "flux"):
         (tools / tool).write_text(f'#!/bin/bash\necho {tool} "$@" >>"{folder}/pretended"\n')
         (tools / tool).chmod(0o755)
     (folder / "jobs" / "setup.sh").write_text("")
