@@ -186,7 +186,7 @@ std::string plain_grid(Problem const& problem, std::int64_t cells_of_block) {
 }
 
 std::int64_t partial_sums(std::int64_t count) {
-  constexpr std::int64_t kCellsEach = 3200;
+  constexpr std::int64_t kCellsEach = 6400;
   constexpr std::int64_t kMin = 4096;  // more blocks than are resident anywhere
   return std::max(kMin, (count + kCellsEach - 1) / kCellsEach);
 }

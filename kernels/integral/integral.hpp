@@ -78,7 +78,7 @@ struct Problem {
   double* host_scratch = nullptr;
 };
 
-/// Partial sums of the variant that has the most, one for 3200 cells.
+/// Partial sums of the variant that has the most, one for 6400 cells.
 std::int64_t partial_sums(std::int64_t count);
 /// What any variant may need for so many cells.
 std::size_t scratch_bytes(std::int64_t count);

@@ -66,7 +66,7 @@ void init(core::DataType type, void* x, std::int64_t n, double value, device::St
 /// Adds the number of elements other than `value`, NaN among them, to *wrong, in device memory.
 void validate(core::DataType type, void const* out, std::int64_t n, double value,
               std::uint64_t* wrong, device::StreamView stream);
-/// The same by one thread of the host, in host memory, once earlier work of the stream is done.
+/// Sets *wrong to that number, by one thread of the host, in host memory, behind earlier work of the stream.
 void validate_serially(core::DataType type, void const* out, std::int64_t n, double value,
                        std::uint64_t* wrong, device::StreamView stream);
 

@@ -62,8 +62,9 @@ std::string peaks_of(device::Peaks const& peaks, device::Unit unit) {
   std::string text;
   for (auto const& [in, compute] :
        {std::pair{DataType::f64, Compute::f64}, std::pair{DataType::f32, Compute::f32},
-        std::pair{DataType::f32, Compute::tf32}, std::pair{DataType::f16, Compute::f16},
-        std::pair{DataType::bf16, Compute::f32}, std::pair{DataType::i8, Compute::i32}}) {
+        std::pair{DataType::f32, Compute::tf32}, std::pair{DataType::f32, Compute::bf16},
+        std::pair{DataType::f16, Compute::f16}, std::pair{DataType::bf16, Compute::f32},
+        std::pair{DataType::i8, Compute::i32}}) {
     double const peak = peaks.of(unit, in, compute);
     if (peak == 0) continue;
     text += fmt::format("{}{} {}", text.empty() ? "" : ", ", core::format_rate(peak, "FLOP/s"),

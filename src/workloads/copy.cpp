@@ -218,7 +218,7 @@ extern measure::WorkloadEntry const copy = measure::entry({
                                "one way twice at once, on two streams"),
                            core::options::choice("host_memory",
                                                  core::options::at(&Parameters::host_memory),
-                                                 "host side of h2d, d2h and both: page-locked when "
+                                                 "host side of all but d2d: page-locked when "
                                                  "allocated, page-locked later, or plain"),
                            core::options::method(
                                core::options::bytes("chunk", core::options::at(&Parameters::chunk),

@@ -326,7 +326,7 @@ TEST(CountedAccesses, GiveThoseOfOtherExtents) {
     EXPECT_EQ(traffic->accesses, count(row, p));
     EXPECT_EQ(gemm::asked_of(row, p)->bytes, asked());
   }
-  // Not those that split k as the device has multiprocessors, or whose copies the hardware makes
+  // Not those that share tiles of C among blocks, or whose copies the hardware makes
   // (TMA), nor 16-bit products.
   EXPECT_EQ(rows, 58);
 }

@@ -153,7 +153,9 @@ TEST_P(GemmHalfCudaTest, RowsMayBeFarApart) {
     if (takes(variant(), DataType::f16)) {
       expect_far_product<core::f16>(variant(), DataType::f16, kRows, n, k, layout);
     }
-    if (takes(variant(), kTf32)) expect_far_product<float>(variant(), kTf32, kRows, n, k, layout);
+    for (auto const& in : {kTf32, kBf16}) {
+      if (takes(variant(), in)) expect_far_product<float>(variant(), in, kRows, n, k, layout);
+    }
   }
 }
 
@@ -222,14 +224,16 @@ TEST_P(GemmHalfCudaTest, Tf32TurnsItsRingAndSplitsTiles) {
   });
 }
 
-TEST(GemmHalfCuda, Tf32RefusesTooLittleScratchForCopies) {
+TEST(GemmHalfCuda, RoundedF32RefusesTooLittleScratchForCopies) {
   test::on_every_schedule([&](device::Device& device, device::StreamView stream) {
     DeviceArray<float> const x{device, stream, 64};
     device::MatrixView const view{x.data(), DataType::f32, 8, 8, 8};
-    auto const launch = [&](std::string_view name, bool transpose_a, bool transpose_b) {
+    auto const launch = [&](std::string_view name, bool transpose_a, bool transpose_b,
+                            Compute compute = Compute::tf32) {
       test::row(variants(), name, device::Kind::cuda)
-          .launch({view, view, view, 1, 0, transpose_a, transpose_b, Compute::tf32}, stream);
+          .launch({view, view, view, 1, 0, transpose_a, transpose_b, compute}, stream);
     };
+    EXPECT_FAILS(launch("wgmma_rounded", false, false, Compute::bf16), "bytes of scratch memory");
     EXPECT_FAILS(launch("wgmma_persistent", false, false), "bytes of scratch memory");
     EXPECT_FAILS(launch("wgmma_persistent", true, true), "bytes of scratch memory");
     EXPECT_FAILS(launch("wgmma_register_operand", true, false), "bytes of scratch memory");

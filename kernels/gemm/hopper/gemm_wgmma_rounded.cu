@@ -70,6 +70,6 @@ constexpr VariantInfo in_bf16(VariantInfo info) {
 extern constinit Variant<Problem> const wgmma_rounded{
     in_bf16(row("wgmma_rounded", "wgmma_persistent of copies that are rounded to bf16", kSlim, 40)),
     QUAD_KERNEL_LAUNCH(launch),
-    {.scratch_bytes = scratch_bytes, .notes = {.bounds_multiprocessors = true}}};
+    {.scratch_bytes = scratch_bytes}};
 
 }  // namespace quadrille::kernels::gemm

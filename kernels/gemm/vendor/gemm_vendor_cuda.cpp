@@ -39,7 +39,9 @@ namespace {
 /// What makes a library of the toolkit compute in something else, whatever a program asks for.
 std::string unsupported(Problem const& p) {
   if (core::size_of(p.a.type) == 2) return {};
-  bool const is_tf32 = core::compute_for(p.a.type, p.compute) == core::Compute::tf32;
+  core::Compute const compute = core::compute_for(p.a.type, p.compute);
+  if (compute == core::Compute::bf16) return {};
+  bool const is_tf32 = compute == core::Compute::tf32;
   for (char const* name : {"NVIDIA_TF32_OVERRIDE", "CUBLAS_EMULATE_SINGLE_PRECISION",
                            "CUBLAS_EMULATE_DOUBLE_PRECISION"}) {
     char const* const value = std::getenv(name);

@@ -30,6 +30,7 @@ class Quadrille(CMakePackage, CudaPackage):
     depends_on("tomlplusplus", type="build")
     depends_on("blas")
     depends_on("cuda@13:", when="+cuda")
+    conflicts("cuda_arch=none", when="+cuda", msg="say cuda_arch=90a, or that of your GPUs")
     depends_on("fmt")
     depends_on("hdf5+mpi")
     depends_on("hwloc@2.1:")
