@@ -115,8 +115,8 @@ void validate_serially(core::DataType type, void const* out, std::int64_t n, dou
           std::count_if(x, x + n, [expected](auto element) { return !(element == expected); }));
     };
     *wrong = type == core::DataType::f64
-                  ? differ(static_cast<double const*>(out), value)
-                  : differ(static_cast<float const*>(out), static_cast<float>(value));
+                 ? differ(static_cast<double const*>(out), value)
+                 : differ(static_cast<float const*>(out), static_cast<float>(value));
   });
 }
 

@@ -224,10 +224,24 @@ TEST(TransposeCuda, RefusesWhatATechniqueCannotDo) {
   });
 }
 
+/// Sectors per request.
+struct Sectors {
+  double read = 0;
+  double written = 0;
+  bool operator==(Sectors const&) const = default;
+};
+
 std::optional<Sectors> sectors_per_request(std::string_view name, core::DataType type,
                                            std::int64_t rows = 1024, std::int64_t cols = 1024) {
-  return sectors_of(test::row(variants(), name, device::Kind::cuda),
-                    {{nullptr, type, rows, cols, cols}, {nullptr, type, cols, rows, rows}});
+  auto const counted =
+      accesses_of(test::row(variants(), name, device::Kind::cuda),
+                  {{nullptr, type, rows, cols, cols}, {nullptr, type, cols, rows, rows}});
+  if (!counted) return {};
+  auto const of_request = [](Requests const& all) {
+    return static_cast<double>(all.parts) / static_cast<double>(all.requests);
+  };
+  Accesses const& accesses = counted->part->block;
+  return Sectors{of_request(accesses.global_loads), of_request(accesses.global_stores)};
 }
 
 TEST(TransposeAccess, IsWhatTheProfilerOfTheSourceCounted) {
