@@ -86,7 +86,7 @@ extern constinit Variant<Problem> const vendor_host{
      .role = Role::vendor,
      .where = Where::host,
      .types = {core::DataType::f64, core::DataType::f32},
-     .needs = {.max_extent = kMaxInt, .max_ld = kMaxInt},
+     .needs = {.max_extent = kMaxInt, .max_ld = kMaxInt, .other = "a BLAS that has omatcopy"},
      .source = QUADRILLE_BLAS,
      .summary = "cblas_domatcopy, cblas_somatcopy"},
     launch,

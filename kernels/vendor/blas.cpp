@@ -7,6 +7,10 @@
 
 #include <cstdint>
 
+// A linker leaves a library out of which nothing is used by name.
+extern "C" void cblas_dgemm();
+[[gnu::used]] static void (*const kLinked)() = cblas_dgemm;
+
 namespace quadrille::kernels::blas {
 namespace {
 

@@ -106,7 +106,7 @@ def in_short_repetitions(program):
         check(process.returncode == 7, f"{number.name}: expected 7", process)
         check_table(process)
         endings = read_junit(junit)
-        check(endings == {"first:reference": "system-out", "second:reference": "error"}, f"{endings}", process)
+        check(endings.pop("first:reference") == "system-out" and set(endings.values()) == {"error"}, f"{endings}", process)
         case = cases_of(program, job.directory)[1]
         check(case["verdict"] == "INTERRUPTED" and case["samples"] > 0 and case["median_s"] > 0, str(case), process)
 

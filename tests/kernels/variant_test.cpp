@@ -762,6 +762,8 @@ TYPED_TEST(TableTest, RefusesWhatTheOperationsOwnRequirementSays) {
         }
       }
     }
+    // What it asks of a library is there.
+    if (refused == 0 && row.role == Role::vendor && row.runs_on(device::Kind::host)) continue;
     if (refused == 0) {  // it asks something of the environment
       setenv("NVIDIA_TF32_OVERRIDE", "1", 1);
       for (auto const& problem : TypeParam::problems(sketch_for(row.needs, *row.types.begin()))) {
