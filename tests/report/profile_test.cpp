@@ -2,12 +2,15 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "report/profile.hpp"
 
+#include "core/files.hpp"
 #include "device/kernel_text.hpp"
+#include "gemm/gemm.hpp"
 
 #include <fmt/format.h>
 #include <fmt/ranges.h>
 #include <gtest/gtest.h>
 
+#include <algorithm>
 #include <initializer_list>
 #include <iterator>
 #include <set>
@@ -150,6 +153,60 @@ TEST(Profile, OfAnotherLaunchHasCountsAlone) {
     std::string const text = render_profile(launches, result, {.width = 120});
     EXPECT_EQ(row_of(text, "sectors, global loads"), (Cells{"2621440", "-", "-"})) << text;
   }
+}
+
+/// Of an input on an H200, as jobs/profile.sh writes it, with the columns that are shown.
+std::vector<ProfiledLaunch> kept_profile(std::string const& input) {
+  std::string const path = fmt::format("{}/{}.csv", QUADRILLE_PROFILES, input);
+  core::Parsed<std::string> const text = core::read_file(path, 1 << 20);
+  EXPECT_TRUE(text) << path;
+  auto const launches = read_profile(text ? *text : "");
+  EXPECT_TRUE(launches) << launches.why();
+  return launches ? *launches : std::vector<ProfiledLaunch>{};
+}
+/// The only launch of such a kernel, whatever its template arguments.
+ProfiledLaunch const& launch_of(std::vector<ProfiledLaunch> const& all, std::string const& kernel) {
+  auto const found = std::ranges::find_if(all, [&](ProfiledLaunch const& one) {
+    return one.kernel.substr(0, one.kernel.find('<')) == kernel;
+  });
+  static ProfiledLaunch const none;
+  EXPECT_NE(found, all.end()) << kernel;
+  return found == all.end() ? none : *found;
+}
+
+TEST(Profile, OfAGpuHasTheAccessesThatTheInterpreterCounts) {
+  auto const launches = kept_profile("sgemm-worklog");
+  device::MatrixView const view{nullptr, core::DataType::f32, 4096, 4096, 4096};
+  kernels::gemm::Problem const problem{view, view, view};
+  for (std::string const name :
+       {"naive", "naive_flat", "coalesced", "shared_tile", "thread_tile_1d", "thread_tile_2d",
+        "transposed_a", "vectorized", "warp_tile", "double_buffer_split", "double_buffer_async",
+        "multistage", "thread_tile_8x16"}) {
+    SCOPED_TRACE(name);
+    auto const* const row = kernels::find(kernels::gemm::variants(), name, device::Kind::cuda);
+    ASSERT_NE(row, nullptr);
+    auto const traffic = kernels::gemm::traffic_of(*row, problem);
+    ASSERT_TRUE(traffic);
+    auto const& counters = launch_of(launches, fmt::format("gemm_{}_kernel", name)).counters;
+    auto const& loads = traffic->accesses.global_loads;
+    EXPECT_EQ(counters.at("l1tex__t_requests_pipe_lsu_mem_global_op_ld.sum"), loads.requests);
+    EXPECT_EQ(counters.at("l1tex__t_sectors_pipe_lsu_mem_global_op_ld.sum"), loads.parts);
+  }
+}
+
+TEST(Profile, OfAGpuHasWhatDocumentsReadFromTheirs) {
+  auto const worklog = kept_profile("sgemm-worklog");
+  auto const hits = [&](std::string const& kernel) {
+    return launch_of(worklog, kernel).counters.at("lts__t_sector_hit_rate.pct");
+  };
+  EXPECT_GT(hits("gemm_warp_tile_block_swizzle_kernel"), hits("gemm_warp_tile_kernel"));
+
+  auto const note = kept_profile("coalescing");
+  constexpr auto kSectors = "l1tex__t_sectors_pipe_lsu_mem_global_op_ld.sum";
+  EXPECT_EQ(launch_of(note, "vector_one_element_kernel").counters.at(kSectors), 2'097'152);
+  EXPECT_EQ(launch_of(note, "vector_misaligned_kernel").counters.at(kSectors), 2'621'440);
+
+  EXPECT_EQ(kept_profile("tutorial-reduction").size(), 11U);
 }
 
 TEST(Profile, AsksForEachCounterOnce) {

@@ -322,7 +322,8 @@ def variant_names(root: Path, binary: Path) -> list[str]:
     texts = {
         path: re.sub(r"^ *#include.*|//.*", "", path.read_text(), flags=re.MULTILINE)
         for path in files(root, ["src", "kernels"], "[ch]pp|cu|cuh")
-        if path.name != "access_counts.hpp"  # a generated table, whose key is the name
+        # Tables whose keys are names: a generated one, and what documents have, for people.
+        if path.name not in ("access_counts.hpp", "sources.cpp", "profile.cpp")
     }
     def folder(path: Path) -> Path:
         """Of an operation with its rooms."""
