@@ -317,10 +317,11 @@ function ladder(group, about) {
       const inScope = results.map((_, r) => r).filter((r) => items.some((item) => item.r === r));
       const gains = gainsOf(items);
       const gainText = (c) => (gains.has(c) ? `× ${ratio(gains.get(c))}` : "");
+      // A narrow chart has no room for gains, which the table has, too.
       const ends = (c) => {
         if (!c) return "";
         const share = !isBar(c) && isNumber(c.ratio_to_vendor) ? ` (${Math.round(100 * c.ratio_to_vendor)} %)` : "";
-        return `${valueText(group, valueOf(group, c))}${share}${gains.has(c) ? `, ${gainText(c)}` : ""}${isSuspect(c) ? " SUSPECT" : ""}`;
+        return `${valueText(group, valueOf(group, c))}${share}${gains.has(c) && !isNarrow() ? `, ${gainText(c)}` : ""}${isSuspect(c) ? " SUSPECT" : ""}`;
       };
       const datasets = inScope.map((r, k) => {
         const cases = series.map((name) => findItem(items, name, r)?.c);
