@@ -31,6 +31,13 @@ using LaunchText = core::Parsed<std::string>;
 
 constexpr int kWarpLanes = 32;
 
+/// What a subject is, to be wrapped where it is shown.
+std::string paragraph(std::string_view subject) {
+  std::string text{report::meaning_of("subject", subject)};
+  std::ranges::replace(text, '\n', ' ');
+  return text;
+}
+
 // Occupancy
 
 struct NamedGpu {
@@ -76,7 +83,7 @@ std::string limits_table(std::vector<NamedGpu> const& shown) {
          fmt::format("{} B at a time, {} B more", offered.shared_unit, offered.shared_reserved)});
   }
   report::Document page;
-  page.add_text(std::string{report::meaning_of("subject", "occupancy")});
+  page.add_text(paragraph("occupancy"));
   page.add_gap();
   page.add_table(std::move(table));
   return write_text(page, report::terminal_of_output());
@@ -151,7 +158,7 @@ LaunchText occupancy_of(measure::RunResult const& result, std::string const& fil
         fmt::format("{}: there are no kernels in it; results of GPUs have them", file));
   }
   report::Document page;
-  page.add_text(std::string{report::meaning_of("subject", "occupancy")});
+  page.add_text(paragraph("occupancy"));
   page.add_gap();
   page.add_table(std::move(table));
   return write_text(page, report::terminal_of_output());
@@ -291,7 +298,7 @@ core::Parsed<std::string> explain_indices(std::vector<std::string> const& grid_a
     shapes = {{*grid, *block}};
   }
   report::Document page;
-  page.add_text(std::string{report::meaning_of("subject", "indices")});
+  page.add_text(paragraph("indices"));
   for (LaunchShape const& shape : shapes) {
     page.add_gap();
     add_shape(page, shape);
