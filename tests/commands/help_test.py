@@ -112,12 +112,13 @@ def main():
 
     listed = {what: {row["name"] for row in program.listed(what)} for what in ("workloads", "faults")}
     variants = {"best", "all"} | {row["name"] for row in program.listed("variants") if row["workload"] == "vector"}
+    warp_tiles = {"warp_tile_block_swizzle", "warp_tile_64x64x8"}
     for words, wanted in ((("run", "--case", ""), listed["workloads"]), (("run", "--inject-fault", ""), listed["faults"]),
                           (("list", ""), {"workloads", "variants", "inputs", "sources", "transports", "metrics", "counters",
                                            "faults"}),
                           (("completion", ""), {"bash", "zsh"}), (("tune", ""), {"gemm"}),
                           (("run", "--set", "run.se"), {"run.seed="}), (("run", "--set", "pan"), {"panel="}),
-                          (("explain", "warp_tile_b"), {"warp_tile_block_swizzle"}), (("report", "an_"), {"an_input.toml"}),
+                          (("explain", "warp_tile_"), warp_tiles), (("report", "an_"), {"an_input.toml"}),
                           (("run", "an_"), {"an_input.toml"}), (("run", "--set", "run.seed", "=", "1"), set()),
                           (("list", "variants", ""), listed["workloads"]), (("list", "--type", "f32", "variants", "gem"), {"gemm"}),
                           (("run", "--only", "vec"), {"vector"}), (("report", "a", "b", "an_"), {"an_input.toml"}),
@@ -125,7 +126,7 @@ def main():
                           (("run", "--case", "=", "vector", "--set", "variant", "=", ""), variants),
                           (("run", "--set", "vector.type", "=", "f1"), {"f16"}),
                           (("run", "--set", "transport", "=", "ip"), {"ipc"}),
-                          (("run", "--set", "variant", "=", "warp_tile_b"), {"warp_tile_block_swizzle"}),
+                          (("run", "--set", "variant", "=", "warp_tile_"), warp_tiles),
                           (("run", "--set", "type", "=", "f1", "--set", "run.se"), {"run.seed="})):
         check(set(shells.bash(*words)) == wanted, f"bash offers {shells.bash(*words)} for {words}")
     in_bash_itself(shells)

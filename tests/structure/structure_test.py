@@ -56,6 +56,8 @@ ROW_FIELDS = ["Types", "Constraints", "Needs", "Source"]
 SHARED_WORDS = {"copy", "hdf5", "kokkos", "launch", "reference", "serial", "transport", "vendor"}
 # The files of names that keys and variants had, which alone may have them, and names of now beside them.
 FORMER = "former_names"
+# Tables of what documents have, by the names of variants: no more than shown.
+OF_DOCUMENTS = {"sources", "profile"}
 # Text for people, by which nothing may be decided: it is worded anew without a thought.
 TEXT_FOR_PEOPLE = r"\b\w*(?:reason|message|detail|unsupported|skipped|suspect|summary)\w*(?:\(\)|\[\w+\])?"
 
@@ -322,8 +324,7 @@ def variant_names(root: Path, binary: Path) -> list[str]:
     texts = {
         path: re.sub(r"^ *#include.*|//.*", "", path.read_text(), flags=re.MULTILINE)
         for path in files(root, ["src", "kernels"], "[ch]pp|cu|cuh")
-        # Tables whose keys are names: a generated one, and what documents have, for people.
-        if path.name not in ("access_counts.hpp", "sources.cpp", "profile.cpp")
+        if path.name != "access_counts.hpp"  # a generated table, whose key is the name
     }
     def folder(path: Path) -> Path:
         """Of an operation with its rooms."""
@@ -339,7 +340,8 @@ def variant_names(root: Path, binary: Path) -> list[str]:
         places += [
             (match.start(), f"{match[0]} is the name of a variant, which its folder alone knows")
             for match in literal.finditer(text)
-            if match[1] not in SHARED_WORDS and path.stem != FORMER and folder(path) not in homes.get(match[1], [folder(path)])
+            if match[1] not in SHARED_WORDS and path.stem not in {FORMER, *OF_DOCUMENTS}
+            and folder(path) not in homes.get(match[1], [folder(path)])
         ]
         found += [f"{path.relative_to(root)}:{text.count(chr(10), 0, at) + 1}: {why}" for at, why in sorted(places)]
     return found
