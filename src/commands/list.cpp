@@ -5,7 +5,6 @@
 #include "commands/explain.hpp"
 #include "commands/help.hpp"
 #include "commands/inputs.hpp"
-#include "commands/sources.hpp"
 #include "core/process.hpp"
 #include "core/text.hpp"
 #include "device/device.hpp"
@@ -100,19 +99,39 @@ Json json_of(ShippedInput const& input) {
           {"seconds", about.seconds}};
 }
 
-Json json_of(SourceItem const& item) {
+/// What an input covers of a document.
+struct SourceItem {
+  core::Covered covered;
+  std::string input;
+};
+
+/// In the order of documents, then of inputs.
+core::Parsed<std::vector<SourceItem>> source_items() {
+  using Result = core::Parsed<std::vector<SourceItem>>;
+  auto const inputs = shipped_inputs();
+  if (!inputs) return Result::error(inputs.why());
+  std::vector<SourceItem> items;
+  for (ShippedInput const& input : *inputs) {
+    for (core::Covered const& covered : input.about.covers) items.push_back({covered, input.name});
+  }
+  std::ranges::stable_sort(items, {}, [](SourceItem const& each) { return each.covered.document; });
+  return items;
+}
+
+Json json_of(SourceItem const& source) {
   auto const or_null = [](std::string_view text) { return text.empty() ? Json{} : Json(text); };
+  core::Covered const& item = source.covered;
   return {{"document", item.document},
           {"place", item.place},
           {"item", item.item},
-          {"input", or_null(item.input)},
+          {"input", source.input},
           {"cases", or_null(item.cases)},
           {"variant", or_null(item.variant)},
           {"command", or_null(item.command)}};
 }
 
 /// A table for each document.
-void print_sources() {
+void print_sources(std::vector<SourceItem> const& items) {
   std::string_view document;
   report::Document page;
   report::Table table;
@@ -122,20 +141,21 @@ void print_sources() {
     page.add_title(std::string{document});
     page.add_table(table);
   };
-  for (SourceItem const& item : source_items()) {
+  for (SourceItem const& source : items) {
+    core::Covered const& item = source.covered;
     if (item.document != document) {
       add_table();
       document = item.document;
       table = report::text_table({"place", "what it has", "shown by"});
     }
-    std::string shown{item.command};
+    std::string shown = item.command;
     if (shown.empty()) {
-      shown = fmt::format("inputs/{}.toml", item.input);
+      shown = fmt::format("inputs/{}.toml", source.input);
       // Longer than a line: the whole input has them.
       if (item.cases.size() < 80) shown += fmt::format(" --only {}", item.cases);
     }
     if (!item.variant.empty()) shown += fmt::format(": {}", item.variant);
-    table.add_row({std::string{item.place}, std::string{item.item}, std::move(shown)});
+    table.add_row({item.place, item.item, std::move(shown)});
   }
   add_table();
   core::print("{}", write_text(page, report::terminal_of_output()));
@@ -263,6 +283,11 @@ std::string unavailable_reason(kernels::VariantInfo const& variant) {
 
 namespace {
 
+core::Exit refused(std::string_view why) {
+  core::print_error("quadrille: {}\n", core::one_line(why));
+  return core::Exit::environment;
+}
+
 core::Exit list(ListArguments const& arguments) {
   Json entries = Json::array();
   bool const is_filtered = !arguments.workload.empty() || !arguments.type.empty();
@@ -279,10 +304,7 @@ core::Exit list(ListArguments const& arguments) {
     }
   } else if (arguments.what == "inputs") {
     core::Parsed<std::vector<ShippedInput>> const inputs = shipped_inputs();
-    if (!inputs) {
-      core::print_error("quadrille: {}\n", core::one_line(inputs.why()));
-      return core::Exit::environment;
-    }
+    if (!inputs) return refused(inputs.why());
     if (arguments.here) print_inputs_here(*inputs);
     if (!arguments.here && !arguments.json) print_inputs(*inputs);
     if (!arguments.json) return core::Exit::pass;
@@ -301,11 +323,13 @@ core::Exit list(ListArguments const& arguments) {
                          {"reason", json_of_reason(reason)}});
     }
   } else if (arguments.what == "sources") {
+    auto const items = source_items();
+    if (!items) return refused(items.why());
     if (!arguments.json) {
-      print_sources();
+      print_sources(*items);
       return core::Exit::pass;
     }
-    for (SourceItem const& item : source_items()) entries.push_back(json_of(item));
+    for (SourceItem const& item : *items) entries.push_back(json_of(item));
   } else if (arguments.what == "counters") {
     for (report::ProfileCounter const& counter : report::profile_counters()) {
       entries.push_back({{"name", counter.name}, {"summary", counter.label}});

@@ -178,7 +178,7 @@ std::string read_amount(Setting const& setting, bool is_memory, std::string cons
 
 /// Puts a setting of [about] into it. Returns "", or the problem.
 std::string read_setting(Setting const& setting, Names const& devices, About& about) {
-  Names const keys{"purpose", "devices", "ranks", "memory", "seconds"};
+  Names const keys{"purpose", "devices", "ranks", "memory", "seconds", "covers"};
   std::size_t const dot = std::min(setting.key.find('.'), setting.key.size());
   std::string const key = setting.key.substr(0, dot);
   bool const is_memory = key == "memory";
@@ -206,6 +206,41 @@ std::string read_setting(Setting const& setting, Names const& devices, About& ab
       if (!ranks || *ranks < 1 || *ranks > kMaxRanks)
         return "takes numbers of ranks, from 1 to 100000";
       about.ranks.push_back(*ranks);
+    }
+  }
+  return {};
+}
+
+/// "{ place = ..., item = ..., cases = ... }". Returns "", or the problem.
+std::string read_covered(toml::node const& node, Covered& covered) {
+  std::map<std::string_view, std::string*> const texts{{"place", &covered.place},
+                                                       {"item", &covered.item},
+                                                       {"cases", &covered.cases},
+                                                       {"variant", &covered.variant},
+                                                       {"command", &covered.command}};
+  if (!node.is_table()) return "takes tables such as { place = ..., item = ..., cases = ... }";
+  for (auto const& [key, value] : *node.as_table()) {
+    auto const text = texts.find(key.str());
+    if (text == texts.end() || !value.is_string()) {
+      return fmt::format("place, item, cases, variant and command are texts, not '{}'", key.str());
+    }
+    *text->second = value.as_string()->get();
+  }
+  if (covered.place.empty() || covered.item.empty()) return "needs place and item";
+  if (covered.cases.empty() == covered.command.empty()) return "needs either cases or a command";
+  return {};
+}
+
+/// [about.covers]: a list for each document, by its title. Returns "", or the problem.
+std::string read_covers(toml::node_view<toml::node const> covers, std::vector<Covered>& all) {
+  if (!covers) return {};
+  if (!covers.is_table()) return "takes a table with a list for each document";
+  for (auto const& [document, list] : *covers.as_table()) {
+    if (!list.is_array()) return fmt::format("'{}' takes a list", document.str());
+    for (toml::node const& each : *list.as_array()) {
+      all.push_back({.document = std::string{document.str()}, .place = {}, .item = {}});
+      std::string const problem = read_covered(each, all.back());
+      if (!problem.empty()) return fmt::format("'{}' {}", document.str(), problem);
     }
   }
   return {};
@@ -335,7 +370,12 @@ bool Resolver::read(std::string_view text) {
 
 bool Resolver::read_about(toml::table const& table, std::string_view where) {
   About& about = about_.emplace();
+  toml::node_view<toml::node const> const covers{table.get("covers")};
+  if (std::string const problem = read_covers(covers, about.covers); !problem.empty()) {
+    return fail_at(where, fmt::format("about.covers: {}", problem));
+  }
   for (Setting const& setting : settings_of(table, origin_)) {
+    if (setting.key == "covers" || setting.key.starts_with("covers.")) continue;
     std::string const problem = read_setting(setting, name_table_.devices, about);
     if (!problem.empty()) {
       return fail_at(setting.where, fmt::format("about.{}: {}", setting.key, problem));

@@ -161,6 +161,17 @@ struct RunSettings {
   bool operator==(RunSettings const&) const = default;
 };
 
+/// Something that a document has, and what shows it here: cases of an input, or a command.
+struct Covered {
+  std::string document;
+  std::string place;  ///< chapter, kernel or table of the document
+  std::string item;
+  std::string cases{};    ///< of the input, with commas between ...
+  std::string variant{};  ///< ... and what they measure it with, where it is one
+  std::string command{};  ///< in place of cases
+  bool operator==(Covered const&) const = default;
+};
+
 /// What an input says of itself in its table [about]: what it is for, and what it takes.
 struct About {
   std::string purpose;
@@ -168,6 +179,7 @@ struct About {
   std::vector<std::int64_t> ranks;        ///< numbers of ranks that it is for, the usual one first
   std::map<std::string, double> memory;   ///< bytes of a device that a rank takes; of some devices
   std::map<std::string, double> seconds;  ///< that it takes about; of some devices
+  std::vector<Covered> covers;            ///< of the documents that it follows
   bool operator==(About const&) const = default;
 };
 

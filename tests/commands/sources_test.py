@@ -33,7 +33,7 @@ def fault_of(item, inputs, variants):
     if item["input"] not in inputs:
         return f"there is no input {item['input']}"
     run, cases = inputs[item["input"]]
-    for name in (item["cases"] or "").split(","):
+    for name in item["cases"].split(","):
         if name not in cases:
             return f"{item['input']} has no case '{name}'"
         workload = cases[name]["workload"]
@@ -79,8 +79,8 @@ def main():
     inputs = read_inputs()
     variants = {(row["workload"], row["name"]) for row in program.listed("variants")}
     for item in items:
-        check((item["input"] is None) != (item["command"] is None), f"{item}: an input, or else a command")
-        if item["input"]:
+        check(item["input"] in inputs, f"{item}: of no input")
+        if item["cases"]:
             fault = fault_of(item, inputs, variants)
             check(fault is None, f"{item}: {fault}")
     for command in {item["command"] for item in items if item["command"]}:

@@ -607,13 +607,23 @@ devices = ["host", "H100 SXM"]
 ranks = [2, 1]
 memory = { host = "1MiB" }
 seconds = { host = 6, "H100 SXM" = 2.5 }
+[about.covers]
+"a course" = [
+  { place = "chapter 1", item = "an addition", cases = "add", variant = "one_thread" },
+  { place = "chapter 2", item = "its machine", command = "quadrille doctor" },
+]
 )toml" + rest);
   ASSERT_TRUE(config.about);
   About const expected{.purpose = "a test",
                        .devices = {"host", "H100 SXM"},
                        .ranks = {2, 1},
                        .memory = {{"host", 1 << 20}},
-                       .seconds = {{"host", 6}, {"H100 SXM", 2.5}}};
+                       .seconds = {{"host", 6}, {"H100 SXM", 2.5}},
+                       .covers = {{"a course", "chapter 1", "an addition", "add", "one_thread"},
+                                  {.document = "a course",
+                                   .place = "chapter 2",
+                                   .item = "its machine",
+                                   .command = "quadrille doctor"}}};
   EXPECT_EQ(*config.about, expected);
   EXPECT_FALSE(good(rest).about);
   // It stays with its file.
@@ -647,6 +657,17 @@ TEST(Config, WrongAboutSaysWhy) {
   EXPECT_HAS(about("memory = { host = \"x\" }"), "about.memory.host: 'x'");
   EXPECT_HAS(about("seconds = { gpu = 5 }"), "about.seconds.gpu: unknown device 'gpu'");
   EXPECT_HAS(about("seconds = { host = -1 }"), "about.seconds.host: ");
+  EXPECT_HAS(about(good + "covers = [\"a\"]"), "about.covers: takes a table with a list");
+  auto const covers = [&](std::string_view item) {
+    return about(fmt::format("{}covers = {{ \"a course\" = [{}] }}", good, item));
+  };
+  EXPECT_EQ(covers("{ place = \"1\", item = \"x\", cases = \"y\" }"), "");
+  EXPECT_HAS(covers("\"x\""), "about.covers: 'a course' takes tables");
+  EXPECT_HAS(covers("{ place = \"1\", cases = \"y\" }"), "'a course' needs place and item");
+  EXPECT_HAS(covers("{ place = \"1\", item = \"x\" }"), "needs either cases or a command");
+  EXPECT_HAS(covers("{ place = \"1\", item = \"x\", cases = \"y\", command = \"z\" }"),
+             "needs either cases or a command");
+  EXPECT_HAS(covers("{ place = \"1\", itme = \"x\", cases = \"y\" }"), "not 'itme'");
   EXPECT_EQ(about(good + "seconds = { \"H100 SXM\" = 5 }"),
             "x.toml:1: [about] says what 'H100 SXM' takes, which is none of its devices");
 }
