@@ -3,6 +3,7 @@
 #include "simt/engine.hpp"
 
 #include "simt/race.hpp"
+#include "simt/recorded_launches.hpp"
 #include "simt/scheduler.hpp"
 #include "simt/traffic.hpp"
 
@@ -50,6 +51,7 @@ struct Engine {
   std::vector<std::unique_ptr<Fiber>> fibers;
   std::vector<Fiber*> idle;
 
+  std::vector<Launch>* recorded = nullptr;  ///< where launches go that are not to run
   std::function<void()> const* body = nullptr;
   std::vector<unsigned> order;                             ///< of clusters, in random schedules
   unsigned clusters = 0, started = 0, resident_limit = 1;  // blocks without a cluster are one each
@@ -513,6 +515,10 @@ void run_grid(Launch const& launch, std::function<void()> const& body) {
     throw Error{fmt::format("{}: {}", launch.kernel, error)};
   }
   Engine& e = engine;
+  if (e.recorded != nullptr) {
+    e.recorded->push_back(launch);
+    return;
+  }
   current_launch = &launch;
   e.body = &body;
   e.clusters = count(launch.grid) / count(launch.cluster);
@@ -543,6 +549,14 @@ void run_grid(Launch const& launch, std::function<void()> const& body) {
   current_launch = nullptr;
   if (!e.error.empty()) throw Error{e.error};
   check_guards(launch.kernel.c_str());
+}
+
+std::vector<Launch> launches_of(std::function<void()> const& enqueue) {
+  std::vector<Launch> launches;
+  engine.recorded = &launches;
+  enqueue();
+  engine.recorded = nullptr;
+  return launches;
 }
 
 }  // namespace quadrille::simt

@@ -117,6 +117,8 @@ struct Case {
   /// What the source of a technique reports, as "VARIANT: FIGURE", and the device it ran on.
   std::vector<std::string> published;
   std::string published_on;
+  /// What it launched for them, as core/published_launch.hpp reads it.
+  std::vector<std::string> published_launch;
   /// Configurations of tunable variants, as parse_configurations() reads them. "auto": what tuning has
   /// found, else their own choice.
   std::string config = "auto";

@@ -2,6 +2,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "core/options.hpp"
 
+#include "core/published_launch.hpp"
 #include "core/text.hpp"
 
 #include <fmt/format.h>
@@ -357,6 +358,33 @@ Option published_on_option() {
       [](OptionTarget& target) { return quote(target.spec.published_on); });
 }
 
+Option published_launch_option() {
+  Option option{
+      "published_launch", "a text or a list of texts",
+      "what the source of a technique launched for its figure, \"VARIANT: 512x512 blocks, 8x8 "
+      "threads\", with m/8 for the first extent divided by 8 and rounded up, n and k for the "
+      "second "
+      "and the third; \"VARIANT: none, WHY\" where there is nothing to compare with"};
+  option.list = true;
+  option.sweeps = false;
+  option.set = [](OptionTarget& target, std::span<Scalar const> values) -> std::string {
+    Texts launches;
+    for (Scalar const& value : values) {
+      if (!is_textual(value)) return fmt::format("{} is not a text", show(value));
+      if (value.text.empty()) continue;
+      if (auto const launch = parse_published_launch(value.text); !launch) return launch.why();
+      launches.push_back(value.text);
+    }
+    target.spec.published_launch = launches;
+    return "";
+  };
+  option.get = [](OptionTarget& target) {
+    return target.spec.published_launch.empty() ? "\"\""
+                                                : quoted_list(target.spec.published_launch);
+  };
+  return option;
+}
+
 Option config_option() {
   std::string const type = "\"VARIANT NAME=VALUE,...\" or \"auto\"";
   return make(
@@ -563,6 +591,7 @@ std::vector<Option> outer_options() {
       with(&OptionalKeys::config, config_option()),
       published_option(),
       single(published_on_option()),
+      everywhere(published_launch_option()),
       everywhere(single(options::choice("vendor", at(&Case::vendor),
                                         "auto adds the vendor's library where there is one"))),
       options::method(everywhere(

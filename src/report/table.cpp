@@ -2,7 +2,9 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "report/table.hpp"
 
+#include "core/published_launch.hpp"
 #include "core/units.hpp"
+#include "device/kernel_text.hpp"
 #include "report/columns.hpp"
 #include "report/tables.hpp"
 
@@ -34,13 +36,31 @@ Row start_row(Record const& record) {
   return row;
 }
 
+/// What the source of a record's technique launched, and whether its first kernel here differs.
+std::string published_launch(Record const& r) {
+  if (!r.spec || r.kernels.empty()) return {};
+  for (std::string const& text : r.spec->published_launch) {
+    auto const launch = core::parse_published_launch(text);
+    if (!launch || launch->variant != r.variant) continue;
+    if (!launch->why_none.empty()) return launch->why_none;
+    auto const here = device::kernel_from_text(r.kernels.front());
+    bool const is_same = here && launch->is(r.spec->size, here->grid, here->block);
+    return text.substr(launch->variant.size() + 2) + (is_same ? "" : " (differs here)");
+  }
+  return {};
+}
+
 Table kernels_table(measure::RunResult const& result) {
   Table table = start_table("kernels of one execution");
   table.add_column({"kernel", 0, Align::left});
+  bool const compares = std::ranges::any_of(
+      result.records, [](Record const& r) { return !published_launch(r).empty(); });
+  if (compares) table.add_column({"published launch", 0, Align::left});
   for (Record const& r : result.records) {
     for (std::string const& kernel : r.kernels) {
       Row row = start_row(r);
       row.push_back(kernel);
+      if (compares) row.push_back(&kernel == &r.kernels.front() ? published_launch(r) : "");
       table.add_row(row);
     }
   }
