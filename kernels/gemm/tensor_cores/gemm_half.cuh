@@ -42,6 +42,9 @@ struct HalfConfig {
   /// Blocks of a multiprocessor, for which the compiler limits registers. With f32 accumulators,
   /// which take twice as many, half of them.
   int blocks = 1;
+  /// Where fragments are loaded across k-tiles, copies start in the first step of a k-tile, not in
+  /// the last one.
+  bool starts_copies_early = false;
   bool operator==(HalfConfig const&) const = default;
 };
 

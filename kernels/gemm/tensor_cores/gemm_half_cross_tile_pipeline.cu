@@ -6,8 +6,8 @@
 ///   C = alpha A B + beta C
 ///
 /// Technique    the first fragments of the next k-tile are loaded, too, while the last step of this
-///              one multiplies, so that tensor cores do not wait where a k-tile begins: the barrier
-///              of a k-tile is before its last step. Registers let one block run on a
+///              one multiplies, so that tensor cores do not wait where a k-tile begins: the copies
+///              of the next k-tile and the barrier are before the last step. Registers let one block run on a
 ///              multiprocessor. `wmma_async_cross_tile_pipeline` multiplies by `wmma`, from padded
 ///              rows, `mma_async_cross_tile_pipeline` by `mma`, from rotated ones
 /// Before       wmma_async_double_buffer_fragments; mma_async_cross_tile_pipeline starts from
@@ -42,13 +42,13 @@ __global__ void __launch_bounds__(Tile::kThreads, Tile::kBlocks)
   warp.load(fragments[0], reading, 0);
 #pragma unroll 1
   for (int first = 0; first < p.k; first += Tile::kConfig.bk) {
-    k_tiles.start(filling);
-    ptx::cp_async_commit();
 #pragma unroll
     for (int step = 0; step < Tile::kSteps; ++step) {
       if (step + 1 < Tile::kSteps) {
         warp.load(fragments[(step + 1) % 2], reading, step + 1);
       } else {
+        k_tiles.start(filling);
+        ptx::cp_async_commit();
         ptx::cp_async_wait<0>();
         __syncthreads();  // the next k-tile is complete, and all have read this one
         warp.load(fragments[0], filling, 0);

@@ -8,12 +8,15 @@
 /// Technique    all but one of the stages are filled ahead, so that the copies of a k-tile have the
 ///              time of two or three k-tiles. The stage that is filled anew is the one that was
 ///              multiplied before this one: all have read it before the last barrier, so that one
-///              barrier a k-tile is enough.
+///              barrier a k-tile is enough. Its copies start in the last step of a k-tile, behind the
+///              products of the steps before.
 ///              `wmma_async_stage3` multiplies by `wmma`, from three stages of padded rows;
 ///              `mma_async_stage3` by `mma`, from three stages of rotated ones, and
-///              `mma_async_stage4` from four
+///              `mma_async_stage4` from four. `wmma_async_stage3_early_copies` starts copies before
+///              the products of the first step, which gives them the time of one step more
 /// Before       wmma_async_cross_tile_pipeline; mma_async_stage3 starts from
-///              mma_async_cross_tile_pipeline, mma_async_stage4 from mma_async_stage3
+///              mma_async_cross_tile_pipeline, mma_async_stage4 from mma_async_stage3,
+///              wmma_async_stage3_early_copies from wmma_async_stage3
 /// Shapes       row-major, B as it is or transposed; outside the matrices, k-tiles are zero
 /// Work         2 m n k flop; traffic 2 m n k (1 / 256 + 1 / 128) bytes
 /// Launch       256 threads, one block per multiprocessor; 3 k-tiles of 30 KiB, or 3 or 4 of 24 KiB,
@@ -53,11 +56,13 @@ __global__ void __launch_bounds__(Tile::kThreads, Tile::kBlocks)
   warp.load(fragments[0], reading, 0);
 #pragma unroll 1
   for (int first = 0; first < p.k; first += Tile::kConfig.bk) {
-    k_tiles.start(filling);
-    ptx::cp_async_commit();
-    filling = reading;
 #pragma unroll
     for (int step = 0; step < Tile::kSteps; ++step) {
+      if (step == (Tile::kConfig.starts_copies_early ? 0 : Tile::kSteps - 1)) {
+        k_tiles.start(filling);
+        ptx::cp_async_commit();
+        filling = reading;
+      }
       if (step + 1 < Tile::kSteps) {
         warp.load(fragments[(step + 1) % 2], reading, step + 1);
       } else {
@@ -86,6 +91,11 @@ constexpr HalfConfig kWmmaStage3{.is_wmma = true,
                                  .layout = SmemLayout::padded,
                                  .stages = 3,
                                  .fragment_double_buffer = FragmentDoubleBuffer::across_k_tiles};
+constexpr HalfConfig kWmmaStage3EarlyCopies = [] {
+  HalfConfig config = kWmmaStage3;
+  config.starts_copies_early = true;
+  return config;
+}();
 constexpr HalfConfig kMmaStage3{.layout = SmemLayout::rotated,
                                 .stages = 3,
                                 .fragment_double_buffer = FragmentDoubleBuffer::across_k_tiles,
@@ -97,6 +107,12 @@ extern constinit Variant<Problem> const wmma_async_stage3{
     row("wmma_async_stage3", "wmma_async_cross_tile_pipeline with three stages", kWmmaStage3,
         kHalfAndBf16Types),
     QUAD_KERNEL_LAUNCH(launch<kWmmaStage3, true>)};
+
+extern constinit Variant<Problem> const wmma_async_stage3_early_copies{
+    row("wmma_async_stage3_early_copies",
+        "wmma_async_stage3 that starts copies before the products of a k-tile",
+        kWmmaStage3EarlyCopies),
+    QUAD_KERNEL_LAUNCH(launch<kWmmaStage3EarlyCopies>)};
 
 extern constinit Variant<Problem> const mma_async_stage3{
     row("mma_async_stage3", "mma_async_cross_tile_pipeline with three stages", kMmaStage3),

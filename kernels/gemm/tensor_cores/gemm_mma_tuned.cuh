@@ -40,14 +40,18 @@ __global__ void __launch_bounds__(Tile::kThreads, Tile::kBlocks)
   if constexpr (kAcross) warp.load(fragments[0], reading, 0);
 #pragma unroll 1
   for (int first = 0; first < p.k; first += kConfig.bk) {
-    k_tiles.start(filling);
-    ptx::cp_async_commit();
-    filling = reading;
+    auto const start_copies = [&] {
+      k_tiles.start(filling);
+      ptx::cp_async_commit();
+      filling = reading;
+    };
+    if constexpr (!kAcross) start_copies();
     if constexpr (kTwo && !kAcross) warp.load(fragments[0], reading, 0);
 #pragma unroll
     for (int step = 0; step < Tile::kSteps; ++step) {
       bool const is_last = step == Tile::kSteps - 1;
       if (is_last && kAcross) {
+        start_copies();
         ptx::cp_async_wait<kStages - 2>();
         __syncthreads();  // the next k-tile is complete, and all have read this one
         reading = next(reading);
