@@ -522,12 +522,12 @@ TEST(GemmAccess, PiecesThatChangePlacesHaveNoConflicts) {
     problem.c = {c.data(), kType, kM, kN, kN};
     problem.transpose_b = transpose_b;
     problem.compute = core::Compute::f16;
+    auto const counts = [&](std::string_view row) {
+      return counted(
+          [&] { test::row(gemm::variants(), row, device::Kind::cuda).launch(problem, stream); });
+    };
     auto const conflicts = [&](std::string_view row) {
-      Requests const loads =
-          counted([&] {
-            test::row(gemm::variants(), row, device::Kind::cuda).launch(problem, stream);
-          }).shared_loads;
-      return loads.parts - loads.least;
+      return counts(row).shared_loads.conflicts();
     };
     // 64 loads of fragments of A and as many of B: of eight rows that each of their four parts reads,
     // four lie in the same banks, and all eight where rows have 128 elements.
@@ -537,6 +537,9 @@ TEST(GemmAccess, PiecesThatChangePlacesHaveNoConflicts) {
     EXPECT_EQ(conflicts("mma_base"), fragments + kStrips) << transpose_b;
     EXPECT_EQ(conflicts("mma_permuted"), kStrips) << transpose_b;
     EXPECT_EQ(conflicts("mma_async_stage4"), kStrips) << transpose_b;
+    EXPECT_EQ(counts("mma_async_stage4").shared_stores.conflicts(), 0) << transpose_b;
+    // Warps store whole rows of C: two of 256 bytes at once.
+    EXPECT_EQ(counts("mma_async_stage4").global_stores.requests, kM * kN * 2 / 512) << transpose_b;
   }
 }
 

@@ -53,6 +53,14 @@ constexpr HalfConfig kPadded{.bm = 64,
                              .layout = SmemLayout::padded,
                              .stages = 2,
                              .epilogue = Epilogue::rotated};
+/// Twice the warps along a row of C, of which each stores 16 rows.
+constexpr HalfConfig kBlockPadded{.bm = 64,
+                                  .bn = 128,
+                                  .warp_m = 32,
+                                  .warp_n = 64,
+                                  .layout = SmemLayout::rotated,
+                                  .stages = 2,
+                                  .epilogue = Epilogue::block_padded};
 
 /// Whether it may be used with f32 accumulators and a row-major B.
 constexpr bool is_allowed(HalfConfig const& base, auto const& change) {
@@ -79,6 +87,9 @@ static_assert(!is_allowed(kShort,
                             c.fragment_double_buffer = FragmentDoubleBuffer::across_k_tiles;
                           }),
               "one step in a k-tile");
+static_assert(
+    !HalfShape{{.bm = 32, .bn = 128, .bk = 32, .warp_m = 32, .warp_n = 16}, 2, false}.is_allowed(),
+    "eight warps for 32 rows of C");
 constexpr HalfConfig kRotatedOf48{
     .bm = 96, .bn = 96, .bk = 48, .warp_m = 32, .warp_n = 96, .stages = 2};
 static_assert(is_allowed(kRotatedOf48, [](HalfConfig&) {}));
@@ -90,7 +101,8 @@ constexpr HalfCase half_case(std::string_view name) {
 }
 
 constexpr HalfCase kCases[] = {half_case<kPlain>("plain"), half_case<kInKTile>("in_k_tile"),
-                               half_case<kShort>("short"), half_case<kPadded>("padded")};
+                               half_case<kShort>("short"), half_case<kPadded>("padded"),
+                               half_case<kBlockPadded>("block_padded")};
 
 }  // namespace
 

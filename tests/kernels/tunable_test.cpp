@@ -73,7 +73,7 @@ TEST(Tunable, HasTextsThatMeanTheSameConfiguration) {
   EXPECT_EQ(*parse_configuration(tiles(), "BN=64"), (Configuration{128, 64, 16, 8, 8}));
   EXPECT_EQ(to_text(half(), half().preset),
             "BM=256,BN=128,BK=32,WM=64,WN=64,CONFLICTS=rotate,SLOTS=4,REGISTERS=across_chunks,"
-            "RASTER=16,EPILOGUE=rotated,BLOCKS=1");
+            "RASTER=16,EPILOGUE=block_rotated,BLOCKS=1");
   EXPECT_EQ(
       *parse_configuration(half(), "CONFLICTS=xor,REGISTERS=in_chunk,EPILOGUE=direct,RASTER=3"),
       (Configuration{256, 128, 32, 64, 64, 3, 4, 1, 3, 0, 1}));

@@ -25,8 +25,10 @@ enum class SmemLayout { linear, padded, rotated, xor_swizzled };
 /// k-tile and from its last step to the first one of the next k-tile.
 enum class FragmentDoubleBuffer { none, in_k_tile, across_k_tiles };
 /// How accumulators reach C: from registers; through 16 rows in shared memory for each warp, padded
-/// or rotated, from which a lane stores 16 bytes.
-enum class Epilogue { direct, padded, rotated };
+/// or rotated, from which a lane stores 16 bytes; or through the whole tile of the block in shared
+/// memory, padded or rotated, of which a warp stores whole rows, another part than it computed. That
+/// takes accumulators in f16: tiles of f32 go by 16 rows, since some GPUs have no memory for them.
+enum class Epilogue { direct, padded, rotated, block_padded, block_rotated };
 
 /// The constants of a product.
 struct HalfConfig {
@@ -38,7 +40,7 @@ struct HalfConfig {
   FragmentDoubleBuffer fragment_double_buffer = FragmentDoubleBuffer::none;
   int raster =
       16;  ///< blocks side by side that run together: they share rows of A and columns of B
-  Epilogue epilogue = Epilogue::padded;
+  Epilogue epilogue = Epilogue::block_padded;
   /// Blocks of a multiprocessor, for which the compiler limits registers. With f32 accumulators,
   /// which take twice as many, half of them.
   int blocks = 1;
@@ -82,21 +84,32 @@ struct HalfShape {
   /// A k-tile of B.
   constexpr int rows_b() const { return is_b_transposed ? config.bn : config.bk; }
   constexpr int cols_b() const { return is_b_transposed ? config.bk : config.bn; }
-  /// Elements from row to row of a k-tile, and of 16 rows of C of a warp.
+  /// Elements from row to row of a k-tile, and of C in shared memory.
   constexpr int pitch(int cols) const {
     return cols + (config.layout == SmemLayout::padded ? 8 : 0);
   }
+  constexpr bool stores_block() const {
+    return sum_bytes == 2 && (config.epilogue == Epilogue::block_padded ||
+                              config.epilogue == Epilogue::block_rotated);
+  }
+  constexpr SmemLayout epilogue_layout() const {
+    return config.epilogue == Epilogue::padded || config.epilogue == Epilogue::block_padded
+               ? SmemLayout::padded
+               : SmemLayout::rotated;
+  }
+  constexpr int epilogue_cols() const { return stores_block() ? config.bn : config.warp_n; }
   constexpr int epilogue_pitch() const {
-    return config.warp_n + (config.epilogue == Epilogue::padded ? 8 : 0);
+    return epilogue_cols() + (epilogue_layout() == SmemLayout::padded ? 8 : 0);
   }
   /// Elements of a k-tile of A, behind which that of B begins, and of both.
   constexpr int elements_a() const { return config.bm * pitch(config.bk); }
   constexpr int stage_elements() const { return elements_a() + rows_b() * pitch(cols_b()); }
   constexpr int shared_bytes() const {
     int const ring = config.stages * stage_elements() * 2;
-    int const epilogue_tiles =
-        config.epilogue == Epilogue::direct ? 0 : warps() * 16 * epilogue_pitch() * sum_bytes;
-    return ring > epilogue_tiles ? ring : epilogue_tiles;
+    int const epilogue_rows = stores_block() ? config.bm : warps() * 16;
+    int const epilogue_bytes =
+        config.epilogue == Epilogue::direct ? 0 : epilogue_rows * epilogue_pitch() * sum_bytes;
+    return ring > epilogue_bytes ? ring : epilogue_bytes;
   }
 
   constexpr bool is_allowed() const {
@@ -105,7 +118,7 @@ struct HalfShape {
     if (c.layout < SmemLayout::linear || c.layout > SmemLayout::xor_swizzled ||
         c.fragment_double_buffer < FragmentDoubleBuffer::none ||
         c.fragment_double_buffer > FragmentDoubleBuffer::across_k_tiles ||
-        c.epilogue < Epilogue::direct || c.epilogue > Epilogue::rotated) {
+        c.epilogue < Epilogue::direct || c.epilogue > Epilogue::block_rotated) {
       return false;
     }
     if (c.bm < 1 || c.bm > kMax || c.bn < 1 || c.bn > kMax || c.bk < 16 || c.bk > kMax ||
@@ -122,7 +135,11 @@ struct HalfShape {
     if (has_turns && c.bk != 16 && c.bk != 32 && c.bk % 64 != 0) return false;
     if (c.layout == SmemLayout::xor_swizzled && !is_b_transposed && c.bn % 64 != 0) return false;
     // wmma takes rows one after the other.
-    if (c.is_wmma && (has_turns || c.epilogue != Epilogue::padded)) return false;
+    bool const has_even_rows =
+        c.epilogue == Epilogue::padded || c.epilogue == Epilogue::block_padded;
+    if (c.is_wmma && (has_turns || !has_even_rows)) return false;
+    // Warps store as many rows of C, in eights, which have their pieces at the same places.
+    if (stores_block() && c.bm % (8 * warps()) != 0) return false;
     // A k-tile begins with the registers that the one before it began with.
     return c.fragment_double_buffer != FragmentDoubleBuffer::across_k_tiles ||
            (c.bk % 32 == 0 && c.stages > 1);
@@ -225,11 +242,10 @@ struct HalfTile {
   using RowsB = SharedRows<kShape.cols_b(), kConfig.layout>;
   static constexpr int kB = kShape.elements_a();  // where B begins in a stage
   static constexpr int kStageElements = kShape.stage_elements();
-  /// 16 rows of C of a warp.
-  using EpilogueTile =
-      SharedRows<kConfig.warp_n,
-                 kConfig.epilogue == Epilogue::padded ? SmemLayout::padded : SmemLayout::rotated>;
-  static constexpr int kEpilogueTileElements = 16 * EpilogueTile::kPitch;
+  /// Rows of C.
+  using EpilogueTile = SharedRows<kShape.epilogue_cols(), kShape.epilogue_layout()>;
+  static constexpr bool kStoresBlock = kShape.stores_block();
+  static constexpr int kRowsOfWarp = kConfig.bm / kShape.warps();  // that it stores of a block
   static constexpr int kSharedBytes = kShape.shared_bytes();
   static_assert(RowsA::kPitch == kShape.pitch(kConfig.bk) &&
                 RowsB::kPitch == kShape.pitch(kShape.cols_b()) &&
@@ -439,11 +455,11 @@ class WmmaWarp {
     });
   }
 
-  /// Stores 16 rows of accumulators as Tile::EpilogueTile.
-  __device__ void store(Sum* epilogue_tile, int i) const {
+  /// Stores 16 rows of accumulators in a Tile::EpilogueTile, from column `first` on.
+  __device__ void store(Sum* epilogue_tile, int i, int first) const {
 #pragma unroll
     for (int j = 0; j < kN; ++j) {
-      ptx::wmma::store_matrix_sync(epilogue_tile + j * 16, accumulators_[i][j],
+      ptx::wmma::store_matrix_sync(epilogue_tile + first + j * 16, accumulators_[i][j],
                                    Tile::EpilogueTile::kPitch, ptx::wmma::mem_row_major);
     }
   }
@@ -541,15 +557,15 @@ class MmaWarp {
     for_tiles<kM, kN>([&](int i, int j) { accumulators_[i][j].add(f.a[i], f.b[j]); });
   }
 
-  /// Stores 16 rows of accumulators as Tile::EpilogueTile.
-  __device__ void store(Sum* epilogue_tile, int i) const {
+  /// Stores 16 rows of accumulators in a Tile::EpilogueTile, from column `first` on.
+  __device__ void store(Sum* epilogue_tile, int i, int first) const {
 #pragma unroll
     for (int j = 0; j < kN; ++j) {
 #pragma unroll
       for (int half = 0; half < 2; ++half) {
         auto const [row, col] = ptx::sum_element(place_.lane, 2 * half);
-        accumulators_[i][j].store(epilogue_tile + Tile::EpilogueTile::offset(row, j * 8 + col),
-                                  half);
+        accumulators_[i][j].store(
+            epilogue_tile + Tile::EpilogueTile::offset(row, first + j * 8 + col), half);
       }
     }
   }
@@ -582,15 +598,15 @@ class MmaWarp {
 template <class Tile>
 using Warp = std::conditional_t<Tile::kConfig.is_wmma, WmmaWarp<Tile>, MmaWarp<Tile>>;
 
-/// Updates 16 rows and kCols columns of C from `epilogue tile`, which is a SharedRows, by a warp: a lane has
+/// Updates kRows rows and kCols columns of C from `epilogue tile`, which is a SharedRows, by a warp: a lane has
 /// 16 bytes at a time.
-template <class Out, class Rows, int kCols, class T, class Sum>
+template <class Out, class Rows, int kCols, int kRows, class T, class Sum>
 __device__ void write_epilogue_tile(HalfOperands<T> const& p, int row, int col,
                                     Sum const* epilogue_tile) {
   constexpr int kCount = 16 / static_cast<int>(sizeof(Out));
   constexpr int kVectors = kCols / kCount;  // of a row
 #pragma unroll 1
-  for (int e = static_cast<int>(threadIdx.x) % 32; e < 16 * kVectors; e += 32) {
+  for (int e = static_cast<int>(threadIdx.x) % 32; e < kRows * kVectors; e += 32) {
     int const i = e / kVectors, j = e % kVectors * kCount;
     if (row + i < p.m && col + j < p.n) {
       update<Out>(
@@ -601,13 +617,14 @@ __device__ void write_epilogue_tile(HalfOperands<T> const& p, int row, int col,
 }
 
 /// The same for elements of C of either type. f16 accumulators have C in f16.
-template <class Rows, int kCols, class T, class Sum>
+template <class Rows, int kCols, int kRows = 16, class T, class Sum>
 __device__ void write_epilogue_tile(HalfOperands<T> const& p, int row, int col,
                                     Sum const* epilogue_tile) {
   if constexpr (sizeof(Sum) == 4) {
-    if (p.is_c_f32) return write_epilogue_tile<float, Rows, kCols>(p, row, col, epilogue_tile);
+    if (p.is_c_f32)
+      return write_epilogue_tile<float, Rows, kCols, kRows>(p, row, col, epilogue_tile);
   }
-  write_epilogue_tile<T, Rows, kCols>(p, row, col, epilogue_tile);
+  write_epilogue_tile<T, Rows, kCols, kRows>(p, row, col, epilogue_tile);
 }
 
 /// Updates C by all threads, where the ring is no longer read.
@@ -623,17 +640,29 @@ __device__ void write(HalfOperands<typename Tile::Type> const& p, BlockCorner co
     }
     warp.template write<T>(p, corner);
   } else {
+    using Rows = typename Tile::EpilogueTile;
     WarpPlace<Tile> const place;
-    Sum* const epilogue_tile =
-        reinterpret_cast<Sum*>(shared) + place.warp * Tile::kEpilogueTileElements;
+    Sum* const epilogue_tiles = reinterpret_cast<Sum*>(shared);
     __syncthreads();  // all have read the last k-tile
+    if constexpr (Tile::kStoresBlock) {
 #pragma unroll
-    for (int i = 0; i < kConfig.warp_m / 16; ++i) {
-      warp.store(epilogue_tile, i);
-      __syncwarp();
-      write_epilogue_tile<typename Tile::EpilogueTile, kConfig.warp_n>(
-          p, corner.row + place.row + i * 16, corner.col + place.col, epilogue_tile);
-      __syncwarp();
+      for (int i = 0; i < kConfig.warp_m / 16; ++i) {
+        warp.store(epilogue_tiles + (place.row + i * 16) * Rows::kPitch, i, place.col);
+      }
+      __syncthreads();  // the tile is complete
+      int const row = place.warp * Tile::kRowsOfWarp;
+      write_epilogue_tile<Rows, kConfig.bn, Tile::kRowsOfWarp>(p, corner.row + row, corner.col,
+                                                               epilogue_tiles + row * Rows::kPitch);
+    } else {
+      Sum* const epilogue_tile = epilogue_tiles + place.warp * 16 * Rows::kPitch;
+#pragma unroll
+      for (int i = 0; i < kConfig.warp_m / 16; ++i) {
+        warp.store(epilogue_tile, i, 0);
+        __syncwarp();
+        write_epilogue_tile<Rows, kConfig.warp_n>(p, corner.row + place.row + i * 16,
+                                                  corner.col + place.col, epilogue_tile);
+        __syncwarp();
+      }
     }
   }
 }

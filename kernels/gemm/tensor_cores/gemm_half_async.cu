@@ -11,7 +11,7 @@
 /// Shapes       row-major, B as it is or transposed; outside the matrices, k-tiles are zero
 /// Work         2 m n k flop; traffic 2 m n k (1 / 256 + 1 / 128) bytes
 /// Launch       256 threads, two blocks per multiprocessor with f16 accumulators and one with f32;
-///              a k-tile of 24 KiB (`wmma_async`: 30 KiB), where then up to 36 KiB of accumulators
+///              a k-tile of 24 KiB (`wmma_async`: 30 KiB), where then up to 68 KiB of accumulators
 ///              are, in shared memory
 /// Accuracy     k eps w / 2 at worst, eps (sqrt(k) + 2) w for random data, in eps of the
 ///              accumulators
@@ -57,7 +57,7 @@ void launch(Problem const& problem, device::StreamView stream) {
 
 constexpr HalfConfig kWmma{.is_wmma = true, .layout = SmemLayout::padded, .blocks = 2};
 constexpr HalfConfig kMma{
-    .layout = SmemLayout::rotated, .epilogue = Epilogue::rotated, .blocks = 2};
+    .layout = SmemLayout::rotated, .epilogue = Epilogue::block_rotated, .blocks = 2};
 
 }  // namespace
 

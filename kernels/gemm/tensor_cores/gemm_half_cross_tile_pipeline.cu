@@ -14,8 +14,8 @@
 ///              mma_async_double_buffer_fragments
 /// Shapes       row-major, B as it is or transposed; outside the matrices, k-tiles are zero
 /// Work         2 m n k flop; traffic 2 m n k (1 / 256 + 1 / 128) bytes
-/// Launch       256 threads, one block per multiprocessor; 2 k-tiles of 24 KiB (with `wmma` 30 KiB)
-///              in shared memory
+/// Launch       256 threads, one block per multiprocessor; 2 k-tiles of 24 KiB (with `wmma` 30 KiB),
+///              where then up to 68 KiB of accumulators are, in shared memory
 /// Accuracy     k eps w / 2 at worst, eps (sqrt(k) + 2) w for random data, in eps of the
 ///              accumulators
 #include "gemm/tensor_cores/gemm_half_rows.cuh"
@@ -77,7 +77,7 @@ constexpr HalfConfig kWmma{.is_wmma = true,
 constexpr HalfConfig kMma{.layout = SmemLayout::rotated,
                           .stages = 2,
                           .fragment_double_buffer = FragmentDoubleBuffer::across_k_tiles,
-                          .epilogue = Epilogue::rotated};
+                          .epilogue = Epilogue::block_rotated};
 
 }  // namespace
 

@@ -13,7 +13,8 @@
 /// Shapes       row-major, B as it is or transposed; outside the matrices, k-tiles are zero
 /// Work         2 m n k flop; traffic 2 m n k (1 / 256 + 1 / 128) bytes
 /// Launch       256 threads, two blocks per multiprocessor with f16 accumulators and one with f32;
-///              2 k-tiles of 24 KiB (with `wmma` 30 KiB) in shared memory
+///              2 k-tiles of 24 KiB (with `wmma` 30 KiB), where then up to 68 KiB of accumulators
+///              are, in shared memory
 /// Accuracy     k eps w / 2 at worst, eps (sqrt(k) + 2) w for random data, in eps of the
 ///              accumulators
 #include "gemm/tensor_cores/gemm_half_rows.cuh"
@@ -64,7 +65,7 @@ void launch(Problem const& problem, device::StreamView stream) {
 
 constexpr HalfConfig kWmma{.is_wmma = true, .layout = SmemLayout::padded, .stages = 2, .blocks = 2};
 constexpr HalfConfig kMma{
-    .layout = SmemLayout::rotated, .stages = 2, .epilogue = Epilogue::rotated, .blocks = 2};
+    .layout = SmemLayout::rotated, .stages = 2, .epilogue = Epilogue::block_rotated, .blocks = 2};
 
 }  // namespace
 

@@ -99,7 +99,7 @@ constexpr HalfConfig kWmmaStage3EarlyCopies = [] {
 constexpr HalfConfig kMmaStage3{.layout = SmemLayout::rotated,
                                 .stages = 3,
                                 .fragment_double_buffer = FragmentDoubleBuffer::across_k_tiles,
-                                .epilogue = Epilogue::rotated};
+                                .epilogue = Epilogue::block_rotated};
 
 }  // namespace
 

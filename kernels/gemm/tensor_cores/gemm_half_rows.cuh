@@ -53,7 +53,7 @@ inline constexpr HalfConfig kStage4Config{
     .layout = SmemLayout::rotated,
     .stages = 4,
     .fragment_double_buffer = FragmentDoubleBuffer::across_k_tiles,
-    .epilogue = Epilogue::rotated};
+    .epilogue = Epilogue::block_rotated};
 
 #ifdef QUAD_KERNELS
 

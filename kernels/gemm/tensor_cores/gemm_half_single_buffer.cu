@@ -9,8 +9,9 @@
 ///              advances in k-tiles of 32, which all threads copy to shared memory in vectors of 16
 ///              bytes, through registers, and of which a warp loads fragments in two steps of 16. A
 ///              warp multiplies its tiles there and back, so that each shares a fragment with the
-///              one before, and stores accumulators through shared memory, 16 rows at a time, from
-///              which 8 lanes store 128 bytes of a row of C. Blocks run in slabs of 16 columns of
+///              one before, and stores accumulators in f16 to shared memory as a whole tile of C, of
+///              which then each warp stores 32 rows, 16 lanes the 256 bytes of one; those in f32 go
+///              by 16 rows of each warp. Blocks run in slabs of 16 columns of
 ///              blocks, every other slab upwards, so that those that run together share A and B in
 ///              L2.
 ///              `wmma_base` multiplies 4 x 4 tiles of `wmma` 16 x 16 x 16. Rows of its k-tile of A
@@ -29,7 +30,7 @@
 /// Shapes       row-major, B as it is or transposed; outside the matrices, k-tiles are zero
 /// Work         2 m n k flop; traffic 2 m n k (1 / 256 + 1 / 128) bytes
 /// Launch       256 threads, two blocks per multiprocessor with f16 accumulators and one with f32;
-///              a k-tile of 24 KiB (`wmma_padding`: 30 KiB), where then up to 36 KiB of accumulators
+///              a k-tile of 24 KiB (`wmma_padding`: 30 KiB), where then up to 68 KiB of accumulators
 ///              are, in shared memory
 /// Accuracy     k eps w / 2 at worst, eps (sqrt(k) + 2) w for random data, in eps of the
 ///              accumulators
@@ -73,9 +74,9 @@ void launch(Problem const& problem, device::StreamView stream) {
 
 constexpr HalfConfig kWmmaBase{.is_wmma = true, .blocks = 2};
 constexpr HalfConfig kWmmaPadding{.is_wmma = true, .layout = SmemLayout::padded, .blocks = 2};
-constexpr HalfConfig kMmaBase{.epilogue = Epilogue::rotated, .blocks = 2};
+constexpr HalfConfig kMmaBase{.epilogue = Epilogue::block_rotated, .blocks = 2};
 constexpr HalfConfig kMmaPermuted{
-    .layout = SmemLayout::rotated, .epilogue = Epilogue::rotated, .blocks = 2};
+    .layout = SmemLayout::rotated, .epilogue = Epilogue::block_rotated, .blocks = 2};
 
 }  // namespace
 

@@ -44,7 +44,8 @@ constexpr int kEpilogues[] = {static_cast<int>(Epilogue::rotated)};
 constexpr int kBlocks[] = {1};
 constexpr std::string_view kConflictWords[] = {"none", "pad", "rotate", "xor"};
 constexpr std::string_view kRegisterWords[] = {"none", "in_chunk", "across_chunks"};
-constexpr std::string_view kEpilogueWords[] = {"direct", "padded", "rotated"};
+constexpr std::string_view kEpilogueWords[] = {"direct", "padded", "rotated", "block_padded",
+                                               "block_rotated"};
 constexpr TunedParameter kParameters[] = {
     {"BM", kBlockExtents}, {"BN", kBlockExtents},
     {"BK", kDepths},       {"WM", kWarpExtents},
