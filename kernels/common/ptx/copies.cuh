@@ -14,20 +14,26 @@
 namespace quadrille::ptx {
 
 /// Starts a copy of 4, 8 or 16 bytes from global to shared memory; zeros, and no read of the
-/// source, when not valid. 16 bytes bypass L1. kL2Line, for 16 bytes: hints that L2 should fetch the
-/// whole 128 bytes that they lie in. PTX cp.async.{ca,cg}.shared.global{,.L2::128B}.
-template <int kBytes, bool kL2Line = false>
+/// source, when not valid. 16 bytes may bypass L1 (.cg) or not (.ca), fewer go through it. kL2Line,
+/// for 16 bytes: hints that L2 should fetch the whole 128 bytes that they lie in.
+/// PTX cp.async.{ca,cg}.shared.global{,.L2::128B}.
+template <int kBytes, bool kL2Line = false, bool kThroughL1 = (kBytes < 16)>
 QUAD_INSTRUCTION void cp_async(void* to, void const* from, bool valid = true QUAD_WHERE) {
   static_assert(kBytes == 4 || kBytes == 8 || kBytes == 16);
-  static_assert(!kL2Line || kBytes == 16);
+  static_assert(kBytes == 16 || (kThroughL1 && !kL2Line));
 #ifdef __CUDACC__
   int const source_bytes = valid ? kBytes : 0;
-  if constexpr (kL2Line) {
+  if constexpr (kL2Line && kThroughL1) {
+    asm volatile(
+        "cp.async.ca.shared.global.L2::128B [%0], [%1], 16, %2;" ::"r"(detail::shared_address(to)),
+        "l"(from), "r"(source_bytes)
+        : "memory");
+  } else if constexpr (kL2Line) {
     asm volatile(
         "cp.async.cg.shared.global.L2::128B [%0], [%1], 16, %2;" ::"r"(detail::shared_address(to)),
         "l"(from), "r"(source_bytes)
         : "memory");
-  } else if constexpr (kBytes == 16) {
+  } else if constexpr (!kThroughL1) {
     asm volatile("cp.async.cg.shared.global [%0], [%1], 16, %2;" ::"r"(detail::shared_address(to)),
                  "l"(from), "r"(source_bytes)
                  : "memory");

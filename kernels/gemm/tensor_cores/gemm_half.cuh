@@ -47,6 +47,8 @@ struct HalfConfig {
   /// Where fragments are loaded across k-tiles, copies start in the first step of a k-tile, not in
   /// the last one.
   bool starts_copies_early = false;
+  bool copies_through_l1 = false;  ///< cp.async.ca, not .cg
+  bool hints_l2_line = true;       ///< cp.async with .L2::128B
   bool operator==(HalfConfig const&) const = default;
 };
 
@@ -293,13 +295,15 @@ class TileCopy {
         from_{from + row_ * ld + col_} {}
 
   /// Elements beyond the rows and columns that are left are zeros.
+  template <bool kL2Line, bool kThroughL1>
   __device__ void start(T* to, int rows_left, int cols_left) const {
     T const* from = from_;
     to += Rows::offset(row_, col_);
 #pragma unroll
     for (int r = 0; r < kCopies; ++r, from += step_) {
-      ptx::cp_async<16, true>(to + r * kRowsAtOnce * Rows::kPitch, from,
-                              row_ + r * kRowsAtOnce < rows_left && col_ < cols_left);
+      ptx::cp_async<16, kL2Line, kThroughL1>(
+          to + r * kRowsAtOnce * Rows::kPitch, from,
+          row_ + r * kRowsAtOnce < rows_left && col_ < cols_left);
     }
   }
 
@@ -348,9 +352,11 @@ class KTiles {
   /// Starts the copies of the next k-tile; after the last one does nothing.
   __device__ void start(T* stage) {
     if (k_left_ <= 0) return;
-    a_.start(stage, rows_left_, k_left_);
-    b_.start(stage + Tile::kB, Tile::kTransposedB ? cols_left_ : k_left_,
-             Tile::kTransposedB ? k_left_ : cols_left_);
+    constexpr bool kL2Line = kConfig.hints_l2_line, kThroughL1 = kConfig.copies_through_l1;
+    a_.template start<kL2Line, kThroughL1>(stage, rows_left_, k_left_);
+    b_.template start<kL2Line, kThroughL1>(stage + Tile::kB,
+                                           Tile::kTransposedB ? cols_left_ : k_left_,
+                                           Tile::kTransposedB ? k_left_ : cols_left_);
     advance();
   }
 

@@ -13,10 +13,14 @@
 ///              `wmma_async_stage3` multiplies by `wmma`, from three stages of padded rows;
 ///              `mma_async_stage3` by `mma`, from three stages of rotated ones, and
 ///              `mma_async_stage4` from four. `wmma_async_stage3_early_copies` starts copies before
-///              the products of the first step, which gives them the time of one step more
+///              the products of the first step, which gives them the time of one step more.
+///              Copies bypass L1 (cp.async.cg) and ask L2 for whole lines of 128 bytes (L2::128B),
+///              which holds the next k-tile's part of a row; those of `wmma_async_stage3_unhinted` do
+///              not ask, those of `wmma_async_stage3_l1` and `wmma_async_stage3_l1_unhinted` go
+///              through L1 (cp.async.ca)
 /// Before       wmma_async_cross_tile_pipeline; mma_async_stage3 starts from
 ///              mma_async_cross_tile_pipeline, mma_async_stage4 from mma_async_stage3,
-///              wmma_async_stage3_early_copies from wmma_async_stage3
+///              wmma_async_stage3_early_copies, _unhinted, _l1 and _l1_unhinted from wmma_async_stage3
 /// Shapes       row-major, B as it is or transposed; outside the matrices, k-tiles are zero
 /// Work         2 m n k flop; traffic 2 m n k (1 / 256 + 1 / 128) bytes
 /// Launch       256 threads, one block per multiprocessor; 3 k-tiles of 30 KiB, or 3 or 4 of 24 KiB,
@@ -91,11 +95,20 @@ constexpr HalfConfig kWmmaStage3{.is_wmma = true,
                                  .layout = SmemLayout::padded,
                                  .stages = 3,
                                  .fragment_double_buffer = FragmentDoubleBuffer::across_k_tiles};
-constexpr HalfConfig kWmmaStage3EarlyCopies = [] {
+/// kWmmaStage3 with one thing changed.
+template <class Change>
+constexpr HalfConfig changed(Change const& change) {
   HalfConfig config = kWmmaStage3;
-  config.starts_copies_early = true;
+  change(config);
   return config;
-}();
+}
+constexpr HalfConfig kEarlyCopies = changed([](HalfConfig& c) { c.starts_copies_early = true; });
+constexpr HalfConfig kUnhinted = changed([](HalfConfig& c) { c.hints_l2_line = false; });
+constexpr HalfConfig kThroughL1 = changed([](HalfConfig& c) { c.copies_through_l1 = true; });
+constexpr HalfConfig kThroughL1Unhinted = changed([](HalfConfig& c) {
+  c.copies_through_l1 = true;
+  c.hints_l2_line = false;
+});
 constexpr HalfConfig kMmaStage3{.layout = SmemLayout::rotated,
                                 .stages = 3,
                                 .fragment_double_buffer = FragmentDoubleBuffer::across_k_tiles,
@@ -110,9 +123,22 @@ extern constinit Variant<Problem> const wmma_async_stage3{
 
 extern constinit Variant<Problem> const wmma_async_stage3_early_copies{
     row("wmma_async_stage3_early_copies",
-        "wmma_async_stage3 that starts copies before the products of a k-tile",
-        kWmmaStage3EarlyCopies),
-    QUAD_KERNEL_LAUNCH(launch<kWmmaStage3EarlyCopies>)};
+        "wmma_async_stage3 that starts copies before the products of a k-tile", kEarlyCopies),
+    QUAD_KERNEL_LAUNCH(launch<kEarlyCopies>)};
+
+extern constinit Variant<Problem> const wmma_async_stage3_unhinted{
+    row("wmma_async_stage3_unhinted", "wmma_async_stage3 with cp.async.cg without L2::128B",
+        kUnhinted),
+    QUAD_KERNEL_LAUNCH(launch<kUnhinted>)};
+
+extern constinit Variant<Problem> const wmma_async_stage3_l1{
+    row("wmma_async_stage3_l1", "wmma_async_stage3 with cp.async.ca, through L1", kThroughL1),
+    QUAD_KERNEL_LAUNCH(launch<kThroughL1>)};
+
+extern constinit Variant<Problem> const wmma_async_stage3_l1_unhinted{
+    row("wmma_async_stage3_l1_unhinted",
+        "wmma_async_stage3 with cp.async.ca, through L1, without L2::128B", kThroughL1Unhinted),
+    QUAD_KERNEL_LAUNCH(launch<kThroughL1Unhinted>)};
 
 extern constinit Variant<Problem> const mma_async_stage3{
     row("mma_async_stage3", "mma_async_cross_tile_pipeline with three stages", kMmaStage3),

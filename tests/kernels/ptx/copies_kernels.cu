@@ -8,18 +8,19 @@ namespace {
 
 constexpr unsigned kWarp = 32;
 
-template <int kBytes, bool kL2Line>
+template <int kBytes, bool kL2Line, bool kThroughL1 = (kBytes < 16)>
 __global__ void ptx_cp_async_kernel(unsigned char const* from, unsigned char const* invalid_from,
                                     unsigned char* to, int from_shift, int to_shift) {
   QUAD_SHARED(unsigned char, copies, [2][kWarp * kBytes + 16]);
   int const i = static_cast<int>(threadIdx.x);
   from += from_shift;
-  ptx::cp_async<kBytes, kL2Line>(&copies[0][to_shift + kBytes * i], from + kBytes * i);
+  ptx::cp_async<kBytes, kL2Line, kThroughL1>(&copies[0][to_shift + kBytes * i], from + kBytes * i);
   ptx::cp_async_commit();
   if (i % 3 == 0) {
-    ptx::cp_async<kBytes, kL2Line>(&copies[1][kBytes * i], invalid_from, false);
+    ptx::cp_async<kBytes, kL2Line, kThroughL1>(&copies[1][kBytes * i], invalid_from, false);
   } else {
-    ptx::cp_async<kBytes, kL2Line>(&copies[1][kBytes * i], from + kBytes * (32 + i), true);
+    ptx::cp_async<kBytes, kL2Line, kThroughL1>(&copies[1][kBytes * i], from + kBytes * (32 + i),
+                                               true);
   }
   ptx::cp_async_commit();
   ptx::cp_async_wait<1>();
@@ -65,10 +66,13 @@ __global__ void ptx_streaming_kernel(T const* from, T* to, int n) {
 
 void launch_cp_async(CopySize size, unsigned char const* from, unsigned char const* invalid_from,
                      unsigned char* to, int from_shift, int to_shift, device::StreamView stream) {
-  auto const kernel = size.l2_line      ? ptx_cp_async_kernel<16, true>
-                      : size.bytes == 4 ? ptx_cp_async_kernel<4, false>
-                      : size.bytes == 8 ? ptx_cp_async_kernel<8, false>
-                                        : ptx_cp_async_kernel<16, false>;
+  auto const kernel =
+      size.bytes == 4   ? ptx_cp_async_kernel<4, false>
+      : size.bytes == 8 ? ptx_cp_async_kernel<8, false>
+      : size.through_l1
+          ? (size.l2_line ? ptx_cp_async_kernel<16, true, true>
+                          : ptx_cp_async_kernel<16, false, true>)
+          : (size.l2_line ? ptx_cp_async_kernel<16, true> : ptx_cp_async_kernel<16, false>);
   QUAD_LAUNCH(kernel, 1, kWarp, 0, stream, from, invalid_from, to, from_shift, to_shift);
 }
 

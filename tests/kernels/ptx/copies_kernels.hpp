@@ -9,10 +9,10 @@
 /// Kernels around the instructions of common/ptx/copies.cuh. Pointers are to device memory.
 namespace quadrille::test {
 
-/// What a thread copies: 4, 8 or 16 bytes; 16 also with the hint for L2.
+/// What a thread copies: 4, 8 or 16 bytes; 16 also with the hint for L2, and through L1.
 struct CopySize {
   int bytes;
-  bool l2_line = false;
+  bool l2_line = false, through_l1 = bytes < 16;
 };
 
 /// 32 threads copy so many bytes each to shared memory in two groups; of the second group

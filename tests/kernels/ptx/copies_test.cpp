@@ -6,7 +6,7 @@
 namespace quadrille::test {
 namespace {
 
-constexpr CopySize kSizes[] = {{4}, {8}, {16}, {16, true}};
+constexpr CopySize kSizes[] = {{4}, {8}, {16}, {16, true}, {16, false, true}, {16, true, true}};
 
 using device::Device;
 using device::StreamView;
