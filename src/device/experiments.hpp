@@ -13,6 +13,20 @@ namespace quadrille::device {
 /// does. On a host a stream like any other.
 std::unique_ptr<StreamBackend> make_blocking_stream(Device& device);
 
+/// A context of its own on a GPU, current while it lives, with memory that it may have.
+class CudaContext {
+ public:
+  explicit CudaContext(Facts const& facts);
+  CudaContext(CudaContext const&) = delete;
+  CudaContext& operator=(CudaContext const&) = delete;
+  ~CudaContext();
+  /// So many bytes, which the context takes with it. Whether it got them.
+  bool allocate(std::size_t bytes);
+
+ private:
+  void* context_ = nullptr;
+};
+
 /// What the driver tells of GPUs, by a call each.
 enum class CudaQuery { total_memory, name, pci_bus_id, count, uuid };
 /// Asks the driver anew and returns whether the answer is what `facts` say of that GPU.

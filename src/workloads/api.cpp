@@ -10,6 +10,7 @@
 #include <array>
 #include <atomic>
 #include <chrono>
+#include <optional>
 #include <thread>
 
 namespace quadrille::workloads {
@@ -21,15 +22,28 @@ constexpr std::size_t kMarks = kernels::api::kCounters;
 using Marks = std::array<std::int64_t, kMarks>;
 constexpr std::size_t kMarkBytes = sizeof(Marks);
 
+constexpr measure::Metric kAcquire{
+    "acquire", "s", "of a pair of calls the one that gets something, by the host's clock."};
+constexpr measure::Metric kRelease{"release", "s",
+                                   "of a pair of calls the one that gives it back."};
+constexpr measure::Metric kCopyCall{
+    "copy", "s",
+    "by the host's clock from where a copy is called on: until it returns, or with a wait\n"
+    "after it until the copy is done."};
+
 /// One call of the device's runtime, or the pair that gets something and gives it back, on every
 /// rank at once. What is timed is the host's time, so that run() does what it must not elsewhere:
 /// it allocates and synchronises.
 class Api final : public measure::Workload {
  public:
+  /// What of a call is timed by itself, too.
+  enum class Parts { none, acquire_release, copy };
   struct Row : kernels::VariantInfo {
     void (Api::*call)(comm::World&) = nullptr;
     /// What the call promises, tried once more with data; what is wrong, or nothing.
     std::string (Api::*trial)(comm::World&) = nullptr;
+    Parts parts = Parts::none;
+    bool copies = false;  ///< to the device, what is checked
   };
   static std::span<Row const> rows();
 
@@ -45,21 +59,20 @@ class Api final : public measure::Workload {
     d.traits = {.host_timed = true, .state_depends_on_count = true};
     d.amount = ranks_;
     d.unit = "call/s";
-    d.memory_bytes =
-        (calls(selected, &Api::copy) ? 2 : 1) * static_cast<double>(bytes_) + kMarkBytes;
-    d.host_bytes = (calls(selected, &Api::copy) + calls(selected, &Api::register_host) + 1) *
-                   static_cast<double>(bytes_);
+    d.memory_bytes = (copies(selected) ? 2 : 1) * static_cast<double>(bytes_) + kMarkBytes;
+    d.host_bytes =
+        (copies(selected) + calls(selected, &Api::register_host) + 1) * static_cast<double>(bytes_);
     return d;
   }
 
   void prepare(comm::World& world, std::uint64_t seed,
                measure::Selection const& selected) override {
-    bool const copies = calls(selected, &Api::copy);
+    bool const has_copies = copies(selected);
     if (marks_.size() == 0) {
       marks_ = {world.device(), kMarks};
       counters_ = {world.device(), kMarks, world.stream()};
       event_ = device::Event{world.device()};
-      if (copies) {
+      if (has_copies) {
         source_memory_ = {world.device(), static_cast<std::int64_t>(bytes_)};
         copied_ = {world.device(), case_.type, 1, case_.size[0], world.stream()};
       }
@@ -70,7 +83,7 @@ class Api final : public measure::Workload {
       expected_[i] = static_cast<std::int64_t>(
           core::mix(seed * 64 + i + static_cast<std::uint64_t>(rank_) * 4096) >> 2);
     }
-    if (!copies) return;
+    if (!has_copies) return;
     source_ = {case_.data, seed, static_cast<std::uint64_t>(8 * rank_)};
     fill({source_memory_.data(), case_.type, 1, case_.size[0], case_.size[0]}, row_from(0), source_,
          world);
@@ -79,6 +92,7 @@ class Api final : public measure::Workload {
   void reset(comm::World& world, kernels::VariantInfo const& variant) override {
     row_ = &row_of(rows(), variant);
     calls_ = 0;
+    parts_ = {};
     std::ranges::fill(marks_.span(), -1);
     world.stream().copy(counters_.data(), expected_.data(), kMarkBytes);
     world.stream().fill(copied_.view().data, 0xFF, copied_.bytes());
@@ -91,7 +105,7 @@ class Api final : public measure::Workload {
 
   measure::Verdict validate(comm::World& world) override {
     Finding finding;
-    if (row_->call == &Api::copy) {
+    if (row_->copies) {
       finding = compare("copy", copied_.view(), row_from(0), source_, world, check_stride(case_));
     } else {
       std::int64_t const counted = row_->call == &Api::launch ? calls_ : 0;
@@ -113,8 +127,22 @@ class Api final : public measure::Workload {
     return agree(world, finding);
   }
 
+  /// By the host's clock of rank 0, the mean of the last repetition.
+  std::vector<measure::SecondaryMetric> observed() override {
+    auto const part = [&](measure::Metric const& metric, std::size_t i) {
+      return measure::SecondaryMetric{std::string{metric.name}, static_cast<double>(calls_), "s",
+                                      parts_[i].count()};
+    };
+    switch (row_->parts) {
+      case Parts::acquire_release: return {part(kAcquire, 0), part(kRelease, 1)};
+      case Parts::copy: return {part(kCopyCall, 0)};
+      case Parts::none: break;
+    }
+    return {};
+  }
+
   std::vector<measure::Field> fields() override {
-    if (row_ != nullptr && row_->call == &Api::copy) {
+    if (row_ != nullptr && row_->copies) {
       device::MatrixView const view = copied_.view();
       return {measure::output(of_rank_0(vector_field("copied", view, view.cols), rank_))};
     }
@@ -132,30 +160,69 @@ class Api final : public measure::Workload {
     });
   }
 
+  static bool copies(measure::Selection const& selected) {
+    return measure::any_of(selected, [](kernels::VariantInfo const& variant) {
+      return row_of(rows(), variant).copies;
+    });
+  }
+
+  /// Calls f and adds its time to a part.
+  template <class F>
+  void timed(std::size_t part, F const& f) {
+    auto const begin = std::chrono::steady_clock::now();
+    f();
+    parts_[part] += std::chrono::steady_clock::now() - begin;
+  }
+
   // Calls.
   void allocate(comm::World& world) {
-    void* const memory = world.device().allocate(bytes_);
+    void* memory = nullptr;
+    timed(0, [&] { memory = world.device().allocate(bytes_); });
     mark(memory != nullptr);
-    world.device().release(memory);
+    timed(1, [&] { world.device().release(memory); });
   }
   void allocate_pool(comm::World& world) {
-    void* const memory = world.device().allocate_ordered(bytes_, world.stream());
+    void* memory = nullptr;
+    timed(0, [&] { memory = world.device().allocate_ordered(bytes_, world.stream()); });
     mark(memory != nullptr);
-    world.device().release_ordered(memory, world.stream());
+    timed(1, [&] { world.device().release_ordered(memory, world.stream()); });
   }
   void allocate_pinned(comm::World& world) {
-    void* const memory = world.device().allocate_pinned(bytes_);
+    void* memory = nullptr;
+    timed(0, [&] { memory = world.device().allocate_pinned(bytes_); });
     mark(memory != nullptr);
-    world.device().release_pinned(memory);
+    timed(1, [&] { world.device().release_pinned(memory); });
   }
   void register_host(comm::World& world) {
-    world.device().register_host(plain_.data(), bytes_);
-    world.device().unregister_host(plain_.data());
+    timed(0, [&] { world.device().register_host(plain_.data(), bytes_); });
+    timed(1, [&] { world.device().unregister_host(plain_.data()); });
     mark(true);
+  }
+  void allocate_in_context(comm::World& world) {
+    std::optional<device::CudaContext> context;
+    timed(0, [&] {
+      context.emplace(world.device().facts());
+      mark(context->allocate(bytes_));
+    });
+    timed(1, [&] { context.reset(); });
   }
   void launch(comm::World& world) { kernels::api::count(counters_.data(), world.stream()); }
   void copy(comm::World& world) {
     world.stream().copy(copied_.view().data, source_memory_.data(), copied_.bytes());
+  }
+  /// A copy behind work of its stream, with a wait before it, after it, or both: what is timed by itself
+  /// begins where the copy is called.
+  template <bool kWaitsBefore, bool kWaitsAfter>
+  void copy_behind_work(comm::World& world) {
+    // As long as the copy, roughly, on a GPU that is linked by PCIe.
+    constexpr int kFills = 32;
+    for (int i = 0; i < kFills; ++i)
+      world.stream().fill(copied_.view().data, 0xFF, copied_.bytes());
+    if constexpr (kWaitsBefore) world.stream().synchronize();
+    timed(0, [&] {
+      copy(world);
+      if constexpr (kWaitsAfter) world.stream().synchronize();
+    });
   }
   void create_stream(comm::World& world) {
     device::Stream const stream{world.device(), "api"};
@@ -283,7 +350,8 @@ class Api final : public measure::Workload {
   std::size_t bytes_;
   int ranks_, rank_;
   Row const* row_ = nullptr;
-  std::int64_t calls_ = 0;  // since reset()
+  std::int64_t calls_ = 0;                                // since reset()
+  std::array<std::chrono::duration<double>, 2> parts_{};  // of the calls
   Marks expected_{};
   Source source_;
   device::PinnedBuffer<std::int64_t> marks_;
@@ -298,10 +366,12 @@ class Api final : public measure::Workload {
 std::span<Api::Row const> Api::rows() {
   constexpr auto kAny = kernels::Where::any;
   constexpr auto kCuda = kernels::Where::cuda;
+  constexpr std::string_view kDcu = "DCU programming tutorial";
   constexpr std::string_view kTutorial = "PaddleJitLab/CUDATutorial, chapter 03";
   constexpr auto row = [](std::string_view name, kernels::Where where, std::string_view source,
                           std::string_view summary, void (Api::*call)(comm::World&),
-                          std::string (Api::*trial)(comm::World&), int preference = 0) {
+                          std::string (Api::*trial)(comm::World&), Parts parts = Parts::none,
+                          bool copies = false, int preference = 0) {
     return Row{{.name = name,
                 .where = where,
                 .types = kernels::kEveryType,
@@ -309,21 +379,32 @@ std::span<Api::Row const> Api::rows() {
                 .source = source,
                 .summary = summary},
                call,
-               trial};
+               trial,
+               parts,
+               copies};
   };
   static constexpr Row all[] = {
       row("allocate", kAny, kTutorial, "device memory of `size` elements, got and given back",
-          &Api::allocate, &Api::try_allocate),
+          &Api::allocate, &Api::try_allocate, Parts::acquire_release),
+      row("allocate_in_context", kCuda, kTutorial,
+          "the same in a new context of the device, which comes and goes with it",
+          &Api::allocate_in_context, &Api::nothing_more, Parts::acquire_release),
       row("allocate_pool", kAny, kTutorial, "the same from the pool, in the order of a stream",
-          &Api::allocate_pool, &Api::try_pool),
+          &Api::allocate_pool, &Api::try_pool, Parts::acquire_release),
       row("allocate_pinned", kAny, "own", "page-locked host memory, got and given back",
-          &Api::allocate_pinned, &Api::try_pinned),
+          &Api::allocate_pinned, &Api::try_pinned, Parts::acquire_release),
       row("register_host", kCuda, "own", "plain host memory, page-locked and released",
-          &Api::register_host, &Api::try_register),
+          &Api::register_host, &Api::try_register, Parts::acquire_release),
       row("launch", kAny, kTutorial, "the smallest kernel that can be checked; on a host a task",
-          &Api::launch, &Api::nothing_more, 10),
+          &Api::launch, &Api::nothing_more, Parts::none, false, 10),
       row("copy_to_device", kAny, kTutorial, "`size` elements from page-locked to device memory",
-          &Api::copy, &Api::nothing_more),
+          &Api::copy, &Api::nothing_more, Parts::none, true),
+      row("copy_behind_work", kAny, kDcu, "32 fills, and copy_to_device with a wait after it",
+          &Api::copy_behind_work<false, true>, &Api::nothing_more, Parts::copy, true),
+      row("copy_between_waits", kAny, kDcu, "copy_behind_work with a wait before the copy, too",
+          &Api::copy_behind_work<true, true>, &Api::nothing_more, Parts::copy, true),
+      row("copy_without_wait", kAny, kDcu, "copy_behind_work with a wait before the copy alone",
+          &Api::copy_behind_work<true, false>, &Api::nothing_more, Parts::copy, true),
       row("create_stream", kAny, "own", "a stream, made and destroyed, which waits for it",
           &Api::create_stream, &Api::try_stream),
       row("create_event", kAny, "own", "an event, made and destroyed", &Api::create_event,
@@ -362,6 +443,7 @@ extern measure::WorkloadEntry const api = measure::entry({
     .local = true,
     .variants = rows_of(Api::rows()),
     .make = measure::make<Api>,
+    .secondary = {kAcquire, kRelease, kCopyCall},
 });
 
 }  // namespace entries

@@ -39,6 +39,10 @@ std::unique_ptr<StreamBackend> make_blocking_stream(Device& device) {
   return device.make_stream(Priority::normal, "blocking");
 }
 
+CudaContext::CudaContext(Facts const&) { fail_absent(); }
+CudaContext::~CudaContext() = default;
+bool CudaContext::allocate(std::size_t) { return context_ != nullptr; }
+
 bool cuda_answers(CudaQuery, Facts const&) { fail_absent(); }
 
 Facts cuda_device_facts(int) { fail_absent(); }

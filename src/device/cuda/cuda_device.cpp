@@ -417,6 +417,25 @@ std::unique_ptr<StreamBackend> make_blocking_stream(Device& device) {
                         : device.make_stream(Priority::normal, "blocking");
 }
 
+CudaContext::CudaContext(Facts const& facts) {
+  static auto const create = driver_function<PFN_cuCtxCreate_v11040>("cuCtxCreate");
+  CUcontext context{};
+  check_driver(create(&context, nullptr, 0, 0, facts.index), "cuCtxCreate");
+  context_ = context;
+}
+
+CudaContext::~CudaContext() {
+  static auto const destroy = driver_function<PFN_cuCtxDestroy_v4000>("cuCtxDestroy");
+  check_driver(destroy(static_cast<CUcontext>(context_)), "cuCtxDestroy");
+}
+
+bool CudaContext::allocate(std::size_t bytes) {
+  static auto const get = driver_function<PFN_cuMemAlloc_v3020>("cuMemAlloc");
+  CUdeviceptr memory = 0;
+  check_driver(get(&memory, bytes), "cuMemAlloc");
+  return memory != 0;
+}
+
 bool cuda_answers(CudaQuery query, Facts const& facts) {
   switch (query) {
     case CudaQuery::total_memory: {
