@@ -7,6 +7,10 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
+#include <array>
+#include <set>
+
 namespace quadrille::kernels::memory {
 // clang-format off
 QUAD_TABLE(Variant<Problem> const, kTable,
@@ -15,6 +19,7 @@ QUAD_TABLE(Variant<Problem> const, kTable,
   kokkos,
   read_global,
   read_shared,
+  read_shared_strided,
   read_registers,
   pointer_chase,
   pointer_chase_cuda
@@ -41,6 +46,20 @@ std::string window_unsupported(std::int64_t bytes, std::int64_t most) {
                      core::format_bytes(static_cast<double>(most)));
 }
 
+int conflict_degree(int width, int stride) {
+  std::array<std::set<int>, 32> banks;
+  int const lanes = width <= 4 ? 32 : 128 / width;
+  for (int lane = 0; lane < lanes; ++lane) {
+    int const first = lane * stride * width / 4;
+    for (int word = first; word < first + std::max(1, width / 4); ++word) {
+      banks[static_cast<std::size_t>(word % 32)].insert(word);
+    }
+  }
+  std::size_t most = 0;
+  for (std::set<int> const& words : banks) most = std::max(most, words.size());
+  return static_cast<int>(most);
+}
+
 void read_any(Problem const& problem, device::StreamView stream) {
   if (stream.device().kind() == device::Kind::cuda) return read_global.launch(problem, stream);
   host_simd.launch(problem, stream);
@@ -54,6 +73,9 @@ void require_consistent(Problem const& p) {
   QUAD_REQUIRE(reinterpret_cast<std::uintptr_t>(p.window) % 16 == 0,
                "memory: the window must be aligned to 16 bytes; take one from the device");
   QUAD_REQUIRE(p.carveout >= -1 && p.carveout <= 100, "memory: carveout must be -1 to 100");
+  QUAD_REQUIRE(p.width == 2 || p.width == 4 || p.width == 8 || p.width == 16,
+               "memory: width must be 2, 4, 8 or 16 bytes");
+  QUAD_REQUIRE(p.stride >= 1, "memory: stride must be 1 or more");
 }
 
 }  // namespace quadrille::kernels::memory

@@ -42,6 +42,7 @@ struct Problem {
   enum class Result {
     sums,       ///< of each lane's words
     registers,  ///< what registers_reference() says
+    strided,    ///< of the words of strided_sum()
     walk,       ///< of a pointer chase: the last position and the sum of all positions
   };
   struct Notes {
@@ -57,7 +58,20 @@ struct Problem {
   /// positions.
   std::uint32_t* result = nullptr;
   int carveout = -1;  ///< percent of L1 and shared memory that should be shared; -1: the driver's
+  // Of strided reads.
+  int width = 4;   ///< bytes that a lane reads at once: 2, 4, 8 or 16
+  int stride = 1;  ///< elements of that width from one lane of a warp to the next
 };
+
+/// Elements that a lane of strided reads takes in a round, side by side.
+inline constexpr int kStridedLoads = 4;
+/// Rounds until a lane of strided reads starts over: the last lane then meets the end of the window.
+QUAD_HD constexpr std::int64_t strided_rounds(std::int64_t bytes, int width, int stride) {
+  return (bytes / width - 31 * std::int64_t{stride}) / kStridedLoads;
+}
+/// Wavefronts that shared memory needs for strided reads of a warp, for each without bank conflicts: the
+/// most words in one of 32 banks, of the lanes that it serves together.
+int conflict_degree(int width, int stride);
 
 /// The part of one reader, in tiles. Readers start at positions a Fibonacci hash apart: evenly
 /// spread, and far from those of the readers before and after, which may share a first-level cache.
@@ -125,6 +139,8 @@ void read_any(Problem const& problem, device::StreamView stream);
 /// The textbook loops: what a variant with these lanes must return.
 void read_reference(Problem const& problem, Lanes lanes);
 void pointer_chase_reference(Problem const& problem);
+/// What lane `lane` of a warp adds up in strided reads of a share.
+std::uint32_t strided_sum(Problem const& problem, Share share, int lane);
 /// What `read_registers` must return.
 void registers_reference(Problem const& problem);
 

@@ -45,6 +45,21 @@ void pointer_chase_reference(Problem const& p) {
   p.result[1] = sum;
 }
 
+std::uint32_t strided_sum(Problem const& p, Share share, int lane) {
+  auto const* bytes = static_cast<unsigned char const*>(p.window);
+  std::int64_t const rounds = strided_rounds(p.bytes, p.width, p.stride);
+  std::int64_t const accesses = share.count * kTileBytes / (kDeviceLanes.count * p.width);
+  std::int64_t const first = share.first % rounds * kStridedLoads;
+  std::uint32_t sum = 0;
+  for (std::int64_t i = 0; i < accesses; ++i) {
+    std::int64_t const element = lane * p.stride + (first + i) % (rounds * kStridedLoads);
+    for (int b = 0; b < p.width; ++b) {
+      sum += std::uint32_t{bytes[element * p.width + b]} << b % 4 * 8;
+    }
+  }
+  return sum;
+}
+
 void registers_reference(Problem const& p) {
   auto const* words = static_cast<std::uint32_t const*>(p.window);
   for (int r = 0; r < p.readers; ++r) {

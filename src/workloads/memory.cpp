@@ -7,8 +7,10 @@
 #include "workloads/tables.hpp"
 
 #include <algorithm>
+#include <array>
 #include <bit>
 #include <cstring>
+#include <map>
 #include <numeric>
 
 namespace quadrille::workloads {
@@ -17,10 +19,22 @@ namespace {
 namespace memory = kernels::memory;
 
 struct Parameters {
-  std::int64_t volume = 1LL << 30;  ///< bytes that an execution reads
-  std::int64_t carveout = -1;       ///< percent that is shared memory; -1: the driver's choice
+  std::int64_t volume = 1LL << 30;     ///< bytes that an execution reads
+  std::int64_t carveout = -1;          ///< percent that is shared memory; -1: the driver's choice
+  std::int64_t width = 4, stride = 1;  ///< of strided reads: bytes, and elements of as many
   bool operator==(Parameters const&) const = default;
 };
+
+std::string conflict(core::Case const& spec) {
+  std::int64_t const width = spec.parameters.as<Parameters>().width;
+  if (width == 2 || width == 4 || width == 8 || width == 16) return {};
+  return fmt::format("a lane reads 2, 4, 8 or 16 bytes; width = {} is none of them", width);
+}
+
+constexpr measure::Metric kConflictDegree{
+    "conflict degree", "wavefronts",
+    "of shared memory for strided reads of a warp, for each that they would take without bank\n"
+    "conflicts: the most words in one bank, of the lanes that are served together."};
 
 constexpr std::int64_t kTileWords = memory::kTileBytes / 4;
 constexpr std::int64_t kLineWords = memory::kLineBytes / 4;
@@ -101,6 +115,10 @@ class Memory final : public measure::Workload {
     memory::Problem p;
     p.bytes = bytes_;
     p.tiles = tiles_;
+    set_strides(p);
+    if ((p.width != 4 || p.stride != 1) && result_of(variant) != Result::strided) {
+      return "reads 16 bytes side by side; leave width and stride out, or take read_shared_strided";
+    }
     return row_of(memory::variants(), variant).unsupported_reason(p);
   }
 
@@ -154,12 +172,29 @@ class Memory final : public measure::Workload {
       }
       case Result::registers: {
         std::vector<std::uint32_t> want(got.size());
-        std::vector<std::uint32_t> const words = first_tile();
+        std::vector<std::uint32_t> const words = words_of(1);
         memory::Problem p = problem();
         p.window = words.data();
         p.result = want.data();
         memory::registers_reference(p);
         for (std::size_t i = 0; i < got.size(); ++i) check(finding, place(i), got[i], want[i]);
+        break;
+      }
+      case Result::strided: {
+        std::vector<std::uint32_t> const words = words_of(bytes_ / memory::kTileBytes);
+        memory::Problem p = problem();
+        p.window = words.data();
+        // Few shares and lanes of a warp differ.
+        std::map<std::array<std::int64_t, 3>, std::uint32_t> sums;
+        for (std::size_t i = 0; i < got.size(); ++i) {
+          auto const lanes = static_cast<std::size_t>(lanes_.count);
+          memory::Share const share = memory::share_of(
+              static_cast<std::int64_t>(i / lanes), readers_, bytes_ / memory::kTileBytes, tiles_);
+          auto const lane = static_cast<int>(i % 32);
+          auto const [sum, is_new] = sums.try_emplace({share.first, share.count, lane});
+          if (is_new) sum->second = memory::strided_sum(p, share, lane);
+          check(finding, place(i), got[i], static_cast<std::uint32_t>(i) + sum->second);
+        }
         break;
       }
       case Result::sums:
@@ -177,6 +212,12 @@ class Memory final : public measure::Workload {
   std::vector<measure::SecondaryMetric> observed() override {
     if (left_ == Result::walk) {
       return {{"latency", static_cast<double>(memory::accesses(tiles_)), "s"}};
+    }
+    if (left_ == Result::strided) {
+      memory::Problem const p = problem();
+      return {{std::string{kConflictDegree.name},
+               static_cast<double>(memory::conflict_degree(p.width, p.stride)),
+               std::string{kConflictDegree.unit}}};
     }
     if (left_ != Result::sums || !second_level_holds_) return {};
     return {{std::string{kSecondLevelCache.name}, static_cast<double>(tiles_) * memory::kTileBytes,
@@ -212,7 +253,12 @@ class Memory final : public measure::Workload {
     p.readers = readers_;
     p.result = result_.data();
     p.carveout = static_cast<int>(case_.parameters.as<Parameters>().carveout);
+    set_strides(p);
     return p;
+  }
+  void set_strides(memory::Problem& p) const {
+    p.width = static_cast<int>(case_.parameters.as<Parameters>().width);
+    p.stride = static_cast<int>(case_.parameters.as<Parameters>().stride);
   }
 
   /// Calls f(word, value) for the words of a tile, which the generator gives once more.
@@ -231,11 +277,14 @@ class Memory final : public measure::Workload {
     });
   }
 
-  std::vector<std::uint32_t> first_tile() const {
-    std::vector<std::uint32_t> words(kTileWords);
-    for_words(0, [&](std::int64_t w, std::uint32_t value) {
-      words[static_cast<std::size_t>(w)] = value;
-    });
+  /// The first tiles of the window.
+  std::vector<std::uint32_t> words_of(std::int64_t tiles) const {
+    std::vector<std::uint32_t> words(static_cast<std::size_t>(tiles * kTileWords));
+    for (std::int64_t t = 0; t < tiles; ++t) {
+      for_words(t, [&](std::int64_t w, std::uint32_t value) {
+        words[static_cast<std::size_t>(t * kTileWords + w)] = value;
+      });
+    }
     return words;
   }
 
@@ -314,14 +363,26 @@ extern measure::WorkloadEntry const memory = measure::entry({
                                "carveout", core::options::at(&Parameters::carveout),
                                "preferred carveout of shared memory from what a GPU has for the L1 "
                                "cache and shared memory, 0 to 100; auto: the driver's choice",
-                               -1, {.least = 0, .most = 100, .unit = "percent"})}},
+                               -1, {.least = 0, .most = 100, .unit = "percent"}),
+                           core::options::count(
+                               "width", core::options::at(&Parameters::width),
+                               "bytes that a lane of read_shared_strided reads at once: 2, 4, 8 "
+                               "or 16",
+                               {.least = 2, .most = 16}),
+                           core::options::count(
+                               "stride", core::options::at(&Parameters::stride),
+                               "elements of that width from one lane of read_shared_strided to "
+                               "the next",
+                               {.least = 1, .most = 1024})},
+               .conflict = conflict},
     .summary = "repeated reads of one window, from the level of memory that holds it",
     .work = "volume bytes read per rank; a pointer chase takes one step for every 128 of them",
     .local = true,
     .variants = rows_of(memory::variants()),
     .make = measure::make<Memory>,
     .secondary = {{"latency", "s", "the median over the number of steps of a pointer chase."},
-                  kSecondLevelCache},
+                  kSecondLevelCache,
+                  kConflictDegree},
 });
 
 }  // namespace entries

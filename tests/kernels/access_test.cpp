@@ -3,6 +3,7 @@
 #include "common/asked_bytes.hpp"
 #include "conv2d/conv2d.hpp"
 #include "gemm/gemm_asked.hpp"
+#include "memory/memory.hpp"
 #include "reduction/reduction.hpp"
 #include "simt/asked_bytes.hpp"
 #include "simt/traffic.hpp"
@@ -595,6 +596,36 @@ TEST(GemmAccess, DmmaHasNoBankConflicts) {
       EXPECT_EQ(counts.shared_stores.least, counts.shared_stores.parts) << layout;
     }
   }
+}
+
+TEST(MemoryAccess, StridedReadsHaveTheirDegreeOfConflicts) {
+  device::Device& device = test::kernel_device();
+  device::Stream const stream{device};
+  constexpr std::int64_t kBytes = 2 * memory::kTileBytes;
+  DeviceArray<std::uint32_t> const window{device, stream, std::vector<std::uint32_t>(kBytes / 4)};
+  DeviceArray<std::uint32_t> const result{device, stream, 256};
+  Variant<memory::Problem> const& row =
+      test::row(memory::variants(), "read_shared_strided", device::Kind::cuda);
+  for (int const width : {2, 4, 8, 16}) {
+    for (int const stride : {1, 2, 3, 4, 5, 8, 12, 16, 32, 64}) {
+      SCOPED_TRACE(fmt::format("width {} stride {}", width, stride));
+      Requests const loads =
+          counted([&] {
+            row.launch({window.data(), kBytes, 1, 1, result.data(), -1, width, stride}, stream);
+          }).shared_loads;
+
+      EXPECT_EQ(loads.requests, memory::kTileBytes / width / 32);
+      EXPECT_EQ(loads.parts, memory::conflict_degree(width, stride) * loads.least);
+    }
+  }
+  // By the guide: 4 bytes of 32 lanes, 8 of 16, 16 of 8; two neighbours share a word of 2 bytes each.
+  EXPECT_EQ(memory::conflict_degree(4, 1), 1);
+  EXPECT_EQ(memory::conflict_degree(4, 2), 2);
+  EXPECT_EQ(memory::conflict_degree(4, 3), 1);
+  EXPECT_EQ(memory::conflict_degree(4, 64), 32);
+  EXPECT_EQ(memory::conflict_degree(2, 4), 2);
+  EXPECT_EQ(memory::conflict_degree(8, 16), 16);
+  EXPECT_EQ(memory::conflict_degree(16, 8), 8);
 }
 
 TEST(CountedAccesses, OfTilesThatDoNotFillTheMatricesAreNotKnown) {

@@ -113,7 +113,8 @@ TEST_P(MemoryCudaTest, ConstraintsAreRefused) {
   test::on_every_schedule([](device::Device& device, device::StreamView stream) {
     Variant<Problem> const& row = cuda_row(GetParam());
     expect_refusals(device, stream, row);
-    bool const is_limited = GetParam() == "read_shared" || is_pointer_chase();
+    bool const is_limited =
+        GetParam() == "read_shared" || GetParam() == "read_shared_strided" || is_pointer_chase();
     if (!is_limited) return;
     DeviceArray<std::uint32_t> const window{device, stream, input_of(row, 1)};
     DeviceArray<std::uint32_t> const result{device, stream, 256};
@@ -123,9 +124,28 @@ TEST_P(MemoryCudaTest, ConstraintsAreRefused) {
   });
 }
 
+// Rounds that start over, in the last of which the last lane reads the end of the window.
+TEST(MemoryStrides, ReadEveryWidthAndStride) {
+  Variant<Problem> const& row = cuda_row("read_shared_strided");
+  test::on_every_schedule([&](device::Device& device, device::StreamView stream) {
+    for (int const width : {2, 4, 8, 16}) {
+      for (int const stride : {1, 3, 32}) {
+        expect_right(device, stream, row, kDeviceLanes, 1, 5, 2, -1, width, stride);
+      }
+    }
+    expect_right(device, stream, row, kDeviceLanes, 2, 130, 1, -1, 16, 65);
+    DeviceArray<std::uint32_t> const window{device, stream, random_words(1)};
+    DeviceArray<std::uint32_t> const result{device, stream, 256};
+    Problem problem{window.data(), kTileBytes, 1, 1, result.data(), -1, 16, 33};
+    EXPECT_FAILS(row.launch(problem, stream), "hold 32 strides");
+    problem.width = 3;
+    EXPECT_FAILS(row.launch(problem, stream), "2, 4, 8 or 16");
+  });
+}
+
 INSTANTIATE_TEST_SUITE_P(Variants, MemoryCudaTest,
-                         testing::Values("read_global", "read_shared", "read_registers",
-                                         "pointer_chase"),
+                         testing::Values("read_global", "read_shared", "read_shared_strided",
+                                         "read_registers", "pointer_chase"),
                          test::RowName{});
 
 }  // namespace

@@ -44,7 +44,7 @@ inline Words input_of(Variant<Problem> const& variant, std::int64_t tiles) {
 inline void expect_right(device::Device& device, device::StreamView stream,
                          Variant<Problem> const& variant, Lanes const& lanes,
                          std::int64_t window_tiles, std::int64_t tiles, int readers,
-                         int carveout = -1) {
+                         int carveout = -1, int width = 4, int stride = 1) {
   SCOPED_TRACE(testing::Message() << variant.name << " window " << window_tiles << " tiles "
                                   << tiles << " readers " << readers);
   Problem::Result const kind = variant.specifics.notes.result;
@@ -53,8 +53,9 @@ inline void expect_right(device::Device& device, device::StreamView stream,
   test::DeviceArray<std::uint32_t> const window{device, stream, words};
   test::DeviceArray<std::uint32_t> const result{device, stream,
                                                 static_cast<std::int64_t>(want.size())};
-  Problem problem{window.data(), window_tiles * kTileBytes, tiles, readers, result.data(),
-                  carveout};
+  Problem problem{
+      window.data(), window_tiles * kTileBytes, tiles, readers, result.data(), carveout, width,
+      stride};
 
   variant.launch(problem, stream);
   stream.synchronize();
@@ -64,6 +65,14 @@ inline void expect_right(device::Device& device, device::StreamView stream,
   switch (kind) {
     case Problem::Result::sums: read_reference(problem, lanes); break;
     case Problem::Result::registers: registers_reference(problem); break;
+    case Problem::Result::strided:
+      for (std::size_t i = 0; i < want.size(); ++i) {
+        Share const share =
+            share_of(static_cast<std::int64_t>(i) / lanes.count, readers, window_tiles, tiles);
+        want[i] =
+            static_cast<std::uint32_t>(i) + strided_sum(problem, share, static_cast<int>(i % 32));
+      }
+      break;
     case Problem::Result::walk: pointer_chase_reference(problem); break;
   }
   EXPECT_EQ(result.download(), want);
