@@ -119,6 +119,7 @@ struct Case {
   std::string published_on;
   /// What it launched for them, as core/published_launch.hpp reads it.
   std::vector<std::string> published_launch;
+  std::vector<std::string> published_counts;  ///< "VARIANT COUNTER: NUMBER" of its profile
   /// Configurations of tunable variants, as parse_configurations() reads them. "auto": what tuning has
   /// found, else their own choice.
   std::string config = "auto";

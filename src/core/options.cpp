@@ -385,6 +385,37 @@ Option published_launch_option() {
   return option;
 }
 
+Option published_counts_option() {
+  Option option{
+      "published_counts", "a text or a list of texts",
+      "\"VARIANT COUNTER: NUMBER\" of a profile that the technique's source prints, for report "
+      "--profile; the counters are those of `quadrille list counters`"};
+  option.list = true;
+  option.sweeps = false;
+  option.set = [](OptionTarget& target, std::span<Scalar const> values) -> std::string {
+    Texts counts;
+    for (Scalar const& value : values) {
+      if (!is_textual(value)) return fmt::format("{} is not a text", show(value));
+      if (value.text.empty()) continue;
+      std::string_view const text = value.text;
+      std::size_t const colon = std::min(text.rfind(": "), text.size());
+      std::size_t const blank = text.find(' ');
+      if (blank == 0 || blank >= colon ||
+          !parse_real(text.substr(std::min(colon + 2, text.size())))) {
+        return fmt::format("{}: write \"VARIANT COUNTER: NUMBER\"", show(value));
+      }
+      counts.push_back(value.text);
+    }
+    target.spec.published_counts = counts;
+    return "";
+  };
+  option.get = [](OptionTarget& target) {
+    return target.spec.published_counts.empty() ? "\"\""
+                                                : quoted_list(target.spec.published_counts);
+  };
+  return option;
+}
+
 Option config_option() {
   std::string const type = "\"VARIANT NAME=VALUE,...\" or \"auto\"";
   return make(
@@ -592,6 +623,7 @@ std::vector<Option> outer_options() {
       published_option(),
       single(published_on_option()),
       everywhere(published_launch_option()),
+      published_counts_option(),
       everywhere(single(options::choice("vendor", at(&Case::vendor),
                                         "auto adds the vendor's library where there is one"))),
       options::method(everywhere(

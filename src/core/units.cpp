@@ -146,6 +146,13 @@ Parsed<std::int64_t> parse_bytes(std::string_view text) {
   return parse_count(text);
 }
 
+Parsed<double> parse_real(std::string_view text) {
+  std::string_view rest;
+  auto const value = read_real(text, rest);
+  if (value && rest.empty()) return *value;
+  return Parsed<double>::error(fmt::format("'{}' is not a number", text));
+}
+
 Parsed<double> parse_seconds(std::string_view text) {
   using Out = Parsed<double>;
   // Divisors where they are whole, so that "100ms" is the double nearest to 0.1.

@@ -36,6 +36,8 @@ class Parsed {
 Parsed<std::int64_t> parse_count(std::string_view text);
 /// parse_count with an optional final "B".
 Parsed<std::int64_t> parse_bytes(std::string_view text);
+/// "1048576", "75.81", "-2e3": a number and nothing else.
+Parsed<double> parse_real(std::string_view text);
 /// "120s", "500ms", "2min", "0.5", also us, ns, h; a blank may stand before the unit. Seconds.
 Parsed<double> parse_seconds(std::string_view text);
 /// "500 MB/s", "1.5 GB/s", "200 MiB/s", "1e9 B/s". Bytes per second, more than 0.

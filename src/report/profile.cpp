@@ -2,6 +2,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "report/profile.hpp"
 
+#include "core/config.hpp"
 #include "core/text.hpp"
 #include "device/kernel_text.hpp"
 #include "report/document.hpp"
@@ -197,72 +198,6 @@ constexpr std::string_view kStall = "smsp__average_warps_issue_stalled_",
                            kStallEnd = "_per_issue_active.ratio";
 constexpr std::size_t kMaxStalls = 5;
 
-/// What a document prints of a kernel that a variant is of.
-struct Figure {
-  std::string_view workload, variant;
-  std::int64_t extent;  ///< the first of the problem; 0: any
-  std::string_view row;
-  double value;
-};
-constexpr std::string_view kVector = "vector", kTranspose = "transpose", kGemm = "gemm",
-                           kReduction = "reduction";
-constexpr std::int64_t kSums = 8 << 20, kReduced = 32 << 20;
-constexpr Figure kFigures[]{
-    // The note on coalescing with Nsight Compute.
-    {kVector, "one_element", kSums, "sectors per request, read", 4},
-    {kVector, "one_element", kSums, "sectors per request, written", 4},
-    {kVector, "misaligned", kSums, "requests, global loads", 524'288},
-    {kVector, "misaligned", kSums, "requests, global stores", 262'144},
-    {kVector, "misaligned", kSums, "sectors, global loads", 2'621'440},
-    {kVector, "misaligned", kSums, "sectors, global stores", 1'310'720},
-    {kVector, "misaligned", kSums, "sectors per request, read", 5},
-    {kVector, "misaligned", kSums, "sectors per request, written", 5},
-    {kVector, "misaligned", kSums, "first-level hits, loads", 13.23},
-    {kVector, "misaligned", kSums, "first-level hits, stores", 31.15},
-    {kTranspose, "naive_32x8", 1024, "requests, global loads", 32'768},
-    {kTranspose, "naive_32x8", 1024, "requests, global stores", 32'768},
-    {kTranspose, "naive_32x8", 1024, "sectors, global loads", 131'072},
-    {kTranspose, "naive_32x8", 1024, "sectors, global stores", 1'048'576},
-    {kTranspose, "naive_32x8", 1024, "sectors per request, read", 4},
-    {kTranspose, "naive_32x8", 1024, "sectors per request, written", 32},
-    {kTranspose, "naive_32x8", 1024, "wavefronts, global loads", 32'768},
-    {kTranspose, "naive_32x8", 1024, "wavefronts, global stores", 268'974},
-    {kTranspose, "naive_32x8", 1024, "throughput, memory", 75.81},
-    {kTranspose, "naive_8x32", 1024, "sectors, global loads", 131'072},
-    {kTranspose, "naive_8x32", 1024, "sectors, global stores", 262'144},
-    {kTranspose, "naive_8x32", 1024, "sectors per request, read", 4},
-    {kTranspose, "naive_8x32", 1024, "sectors per request, written", 8},
-    {kTranspose, "naive_8x32", 1024, "wavefronts, global loads", 32'892},
-    {kTranspose, "naive_8x32", 1024, "wavefronts, global stores", 65'589},
-    {kTranspose, "register_4x4", 1024, "requests, global loads", 8'192},
-    {kTranspose, "register_4x4", 1024, "requests, global stores", 8'192},
-    {kTranspose, "register_4x4", 1024, "sectors, global loads", 131'072},
-    {kTranspose, "register_4x4", 1024, "sectors, global stores", 131'072},
-    {kTranspose, "register_4x4", 1024, "sectors per request, read", 16},
-    {kTranspose, "register_4x4", 1024, "sectors per request, written", 16},
-    {kTranspose, "register_4x4", 1024, "wavefronts, global loads", 16'875},
-    {kTranspose, "register_4x4", 1024, "wavefronts, global stores", 35'310},
-    {kTranspose, "register_4x4", 1024, "throughput, memory", 72.89},
-    // The SGEMM worklog; the counts of a V100 are of its translation.
-    {kGemm, "shared_tile", 0, "shared loads", 200.0 / 3},
-    {kGemm, "warp_tile_block_swizzle", 0, "second-level hits", 80},
-    {kGemm, "vectorized", 128, "bank conflicts, loads", 8'192},
-    {kGemm, "vectorized", 128, "bank conflicts, stores", 540},
-    {kGemm, "vectorized", 2048, "bank conflicts, loads", 33'609'822},
-    {kGemm, "vectorized", 2048, "bank conflicts, stores", 2'384'733},
-    {kGemm, "swizzled_b", 128, "bank conflicts, loads", 0},
-    {kGemm, "swizzled_b", 128, "bank conflicts, stores", 1'172},
-    {kGemm, "swizzled_b", 2048, "bank conflicts, loads", 33'181},
-    {kGemm, "swizzled_b", 2048, "bank conflicts, stores", 4'731'245},
-    {kGemm, "padded_b", 128, "bank conflicts, loads", 11'776},
-    {kGemm, "padded_b", 128, "bank conflicts, stores", 2'226},
-    {kGemm, "padded_b", 2048, "bank conflicts, loads", 48'292'001},
-    {kGemm, "padded_b", 2048, "bank conflicts, stores", 8'829'639},
-    // PaddleJitLab/CUDATutorial, chapter 09: from interleaved to sequential addresses.
-    {kReduction, "interleaved", kReduced, "bank conflicts, stores", 4'587'520},
-    {kReduction, "sequential", kReduced, "bank conflicts, stores", 0},
-};
-
 /// The measurements of a launch: those with a kernel of this name and launch, or at least of a template
 /// of this name, whose arguments ncu may write otherwise.
 std::vector<Record const*> records_of(ProfiledLaunch const& launch,
@@ -313,13 +248,14 @@ std::string predicted(CounterRow const& row, Record const* record) {
   return found == record->extras.end() ? "-" : shown(found->amount, row.unit);
 }
 
+/// What the case says that a document counted.
 std::string published(CounterRow const& row, Record const* record) {
-  if (record == nullptr || record->size.empty()) return "-";
-  auto const* const found = std::ranges::find_if(kFigures, [&](Figure const& figure) {
-    return figure.workload == record->workload && figure.variant == record->variant &&
-           (figure.extent == 0 || figure.extent == record->size.front()) && figure.row == row.label;
-  });
-  return found == std::end(kFigures) ? "-" : shown(found->value, row.unit);
+  if (record == nullptr || !record->spec) return "-";
+  std::string const of = fmt::format("{} {}: ", record->variant, row.label);
+  for (std::string_view const text : record->spec->published_counts) {
+    if (text.starts_with(of)) return shown(*core::parse_real(text.substr(of.size())), row.unit);
+  }
+  return "-";
 }
 
 void add_stalls(Table& table, ProfiledLaunch const& launch) {

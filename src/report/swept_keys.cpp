@@ -54,7 +54,7 @@ std::string apart_from_choices(Record const& record) {
   // Without what neither changes what is computed nor is a choice that somebody could copy.
   Case const spec =
       without<&Case::variants, &Case::config, &Case::size, &Case::size_host, &Case::published_on,
-              &Case::published, &Case::published_launch>(*record.spec);
+              &Case::published, &Case::published_launch, &Case::published_counts>(*record.spec);
   std::string text;
   for (auto const& [key, value] : values_of(spec, is_of_problem)) {
     text += fmt::format("{} = {}\n", key, value);
@@ -85,10 +85,9 @@ SweptKeys::SweptKeys(std::span<Record const* const> records) {
     auto const [known, is_new] = values_.try_emplace(record->name);
     if (!is_new || !record->spec) continue;
     // Members of a record, and what a sweep writes once for each of its cases, are shown otherwise.
-    Case const spec =
-        without<&Case::variants, &Case::size, &Case::size_host, &Case::type, &Case::grid,
-                &Case::transport, &Case::published_on, &Case::published, &Case::published_launch>(
-            *record->spec);
+    Case const spec = without<&Case::variants, &Case::size, &Case::size_host, &Case::type,
+                              &Case::grid, &Case::transport, &Case::published_on, &Case::published,
+                              &Case::published_launch, &Case::published_counts>(*record->spec);
     known->second = values_of(spec, is_any);
     auto const [seen, is_first] = sweeps.try_emplace(swept_name(*record));
     if (is_first) seen->second.values = known->second;

@@ -73,6 +73,31 @@ def check_command(program, command, inputs):
         check(shown.returncode == 0 and known, command, shown)
 
 
+def fault_of_count(text, case, defaults, counters):
+    """What is wrong with "VARIANT COUNTER: NUMBER" of a case, or nothing."""
+    variant, counter = text.rpartition(": ")[0].split(" ", 1)
+    if variant not in variants_of(case, defaults):
+        return f"{variant} is not run"
+    if counter not in counters:
+        return f"there is no counter '{counter}'"
+    return None
+
+
+def check_counts(program, inputs):
+    counters = {row["summary"] for row in program.listed("counters")}
+    counted = 0
+    for run, cases in inputs.values():
+        for case in cases.values():
+            for text in listed(case.get("published_counts", [])):
+                fault = fault_of_count(text, case, run, counters)
+                check(fault is None, f"{text}: {fault}")
+                counted += 1
+    check(counted > 40, f"{counted} counts are published")
+    case = {"variant": "naive"}
+    for wrong in ("naive sectrs, global loads: 4", "naiv sectors, global loads: 4"):
+        check(fault_of_count(wrong, case, {}, counters), f"{wrong} is not found")
+
+
 def main():
     program = Program(sys.argv[1:])
     items = program.listed("sources")
@@ -83,6 +108,7 @@ def main():
         if item["cases"]:
             fault = fault_of(item, inputs, variants)
             check(fault is None, f"{item}: {fault}")
+    check_counts(program, inputs)
     for command in {item["command"] for item in items if item["command"]}:
         check_command(program, command, inputs)
     names = [(item["document"], item["place"], item["item"]) for item in items]

@@ -498,6 +498,13 @@ INSTANTIATE_TEST_SUITE_P(
     All, WrongCase,
     testing::Values(
         Wrong{"panle = 5", "unknown key 'panle' (did you mean 'panel'?)"},
+        Wrong{"published = \"naive: quick\"", "'quick' is neither a rate"},
+        Wrong{"published_launch = \"naive: 8 x 8\"",
+              "write \"VARIANT: 512x512 blocks, 8x8 threads"},
+        Wrong{"published_launch = 8", "published_launch: 8 is not a text"},
+        Wrong{"published_counts = \"naive: 8\"", "write \"VARIANT COUNTER: NUMBER\""},
+        Wrong{"published_counts = \"naive sectors: many\"", "write \"VARIANT COUNTER: NUMBER"},
+        Wrong{"published_counts = [\"naive sectors: 1\", 8]", "8 is not a text"},
         Wrong{"temperature = 5", "unknown key 'temperature'; one of name, workload, type, size"},
         Wrong{"warmup.cuont = 5", "did you mean 'warmup.count'?"},
         Wrong{"warmup = 5", "'warmup' is a table with count, seconds"},

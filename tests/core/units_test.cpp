@@ -144,6 +144,13 @@ TEST(Units, PublishedFiguresAreRatesOrTimes) {
   EXPECT_FALSE(parse_figure("-3 GFLOP/s", 1));
 }
 
+TEST(Units, NumbersStandAlone) {
+  EXPECT_EQ(*parse_real("1048576"), 1048576);
+  EXPECT_EQ(*parse_real("-2.5e3"), -2500);
+  for (char const* text : {"", "4 sectors", "4x", "x", "nan"})
+    EXPECT_FALSE(parse_real(text)) << text;
+}
+
 TEST(Units, RatesPrint) {
   EXPECT_EQ(format_rate(34.1e9, "FLOP/s"), "34.1 GFLOP/s");
   EXPECT_EQ(format_rate(0, "B/s"), "0 B/s");
