@@ -142,9 +142,9 @@ class PartialTable {
         result_ != nullptr ? *result_ : report::open_result(journal_);
     if (!finished) return;
     measure::RunResult result = *finished;
-    if (result.info.status != "running") {
+    if (result.info.status == "finished") {
       result.failure = "the job failed at its end";
-    } else if (comm::JobGuard::signalled()) {
+    } else if (result.info.status == "running" && comm::JobGuard::signalled()) {
       set_interrupted(result.info);
     }
     for (measure::Record const& record : running_) {

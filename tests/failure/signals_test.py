@@ -5,6 +5,7 @@
 signals_test.py BINARY LAUNCHER...
 """
 import json
+import os
 import pathlib
 import signal
 import subprocess
@@ -167,6 +168,28 @@ def in_endless_ones(program):
         check(process.stderr.count("FATAL") == 1 and "a signal ends the job" in process.stderr, "and one reason", process)
 
 
+def while_its_end_waits(program):
+    """A table that comes before an interrupted run has ended gives no other reason."""
+    trace = program.folder / "trace.json"
+    job = Job(program, "waits", SHORT, "--run-id", "waits", "--trace", trace)
+    # Nobody reads, so that the line about the trace is not written, nor the table behind it.
+    full = os.open(f"/proc/self/fd/{job.stdout.fileno()}", os.O_WRONLY | os.O_NONBLOCK)
+    for size in (4096, 1):
+        try:
+            while True:
+                os.write(full, size * b"\n")
+        except BlockingIOError:
+            pass
+    os.close(full)
+    job.send_signal(signal.SIGUSR1)
+    while job.poll() is None and not trace.exists():
+        time.sleep(0.1)
+    time.sleep(1)
+    process = job.end()
+    check(process.returncode == 7 and process.stdout.count("RESULT") == 1, "expected 7 and one table", process)
+    check("the run was interrupted" in process.stdout and "failed at its end" not in process.stdout, "one reason", process)
+
+
 def main():
     program = Program(sys.argv[1:])
     in_short_repetitions(program)
@@ -174,6 +197,7 @@ def main():
     keeps_what_is_wrong(program)
     in_long_repetitions(program)
     in_endless_ones(program)
+    while_its_end_waits(program)
     print("signals leave a table and a run that can go on")
 
 
