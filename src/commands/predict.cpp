@@ -107,7 +107,9 @@ core::Exit predict(PredictArguments const& arguments) {
         report.left_out.empty() ? "" : core::one_line("; " + report.left_out.front()));
     return core::Exit::nothing_executed;
   }
-  core::print("{}", core::printable(report::render_text(report, runs.front(), settings)));
+  core::print("{}",
+              core::printable(report::render_text(report, runs.front(), settings,
+                                                  {.width = report::terminal_of_output().width})));
   return core::Exit::pass;
 }
 

@@ -137,7 +137,10 @@ core::Exit report(ReportArguments const& arguments) {
     core::Parsed<report::Scaling> const joined = report::join_scaling(results);
     if (!joined) return refuse(joined.why());
     scaling = *joined;
-    if (!is_page_output) core::print("{}", core::printable(report::render_scaling(*scaling)));
+    if (!is_page_output) {
+      core::print("{}", core::printable(report::render_scaling(
+                            *scaling, {.width = report::terminal_of_output().width})));
+    }
   }
   if (!arguments.html.empty()) {
     std::string const why = io::replace_whole_file(

@@ -9,6 +9,7 @@
 #include <fmt/format.h>
 #include <fmt/ranges.h>
 
+#include <algorithm>
 #include <sstream>
 
 namespace quadrille::report {
@@ -32,21 +33,25 @@ std::string percent(double ratio) {
   return ratio < 10 ? fmt::format("{:+.3g}", 100 * (ratio - 1)) : fmt::format("{:.3g}x", ratio);
 }
 
-/// A ratio that is not known stands in brackets.
-std::string numbers_of(Finding const& finding) {
+/// The change with its interval, then times and whose they are, which stand below where a line is too
+/// short for all. A ratio that is not known stands in brackets.
+void add_heading(Document& page, Finding const& finding) {
+  std::string const title = title_of(finding.record());
+  if (!finding.ratio) return page.add_labelled("", 2, title, Tone::plain);
   core::MedianRatio const& ratio = *finding.ratio;
   std::string const value = percent(ratio.value) + (ratio.value < 10 ? " %" : "");
   std::string const interval =
       ratio.has_interval() ? fmt::format("[{}, {}]", percent(ratio.low), percent(ratio.high))
                            : "no interval";
-  return fmt::format("  {:>8} {:<16}  {:>7} -> {:>7}", bracketed(value, finding.is_doubtful),
-                     interval, core::format_seconds(ratio.base),
-                     core::format_seconds(ratio.base * ratio.value));
-}
-
-void add_heading(Document& page, Finding const& finding) {
-  page.add_labelled(finding.ratio ? numbers_of(finding) : "", finding.ratio ? 4 : 2,
-                    title_of(finding.record()), Tone::plain);
+  std::string const change =
+      fmt::format("  {:>8} {}", bracketed(value, finding.is_doubtful), interval);
+  constexpr std::size_t kChange = 27;  // of most intervals
+  page.add_labelled(
+      change, 4,
+      fmt::format("{:{}}{:>7} -> {:>7}  {}", "", kChange - std::min(kChange, change.size()),
+                  core::format_seconds(ratio.base), core::format_seconds(ratio.base * ratio.value),
+                  title),
+      Tone::plain);
 }
 
 /// Lines of what else there is to say of a finding.

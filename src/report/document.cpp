@@ -63,8 +63,12 @@ std::size_t least_width(TableColumn const& column) {
   return is_text ? std::max(kNarrowest, width_of(column.head)) : column.width();
 }
 
-/// Leaves out what is least wanted, then shortens the longest texts. Numbers stay whole. The widths.
+/// Drops minimum widths, leaves out what is least wanted, then shortens the longest texts. Numbers stay
+/// whole. The widths.
 std::vector<std::size_t> fit(Columns& columns, std::size_t width) {
+  if (total(widths_of(columns)) > width) {
+    for (TableColumn& column : columns) column.min_width = 0;
+  }
   auto const least_total = [&] {
     std::vector<std::size_t> widths = widths_of(columns);
     for (std::size_t c = 0; c < columns.size(); ++c) {
@@ -126,7 +130,7 @@ class TextWriter {
 
   void operator()(Document::Gap) { has_gap_ = !text_.empty(); }
   void operator()(Document::Title const& title) {
-    add_line(toned(clip_end(title.text, terminal_.width), Tone::strong));
+    (*this)(Document::Text{.label = {}, .text = title.text, .tone = Tone::strong});
   }
   void operator()(Document::Text const& text) {
     std::size_t const room = terminal_.width - text.indent;

@@ -192,6 +192,9 @@ bool is_within_a_node(RunResult const& run) {
   });
 }
 
+// To which names of measurements are shortened before a column goes.
+constexpr std::size_t kShortName = 20;
+
 std::string percent(double share) { return fmt::format("{:.0f} %", 100 * share); }
 
 }  // namespace
@@ -243,7 +246,7 @@ PredictionReport predict(std::span<RunResult const> runs, PredictSettings const&
 }
 
 std::string render_text(PredictionReport const& report, RunResult const& run,
-                        PredictSettings const& settings) {
+                        PredictSettings const& settings, Terminal const& terminal) {
   std::string const between =
       settings.network ? fmt::format("{} for a node, {}",
                                      core::format_rate(settings.network->bytes_per_s, "B/s"),
@@ -265,6 +268,9 @@ std::string render_text(PredictionReport const& report, RunResult const& run,
                            {"time", 10},
                            {"efficiency"},
                            {"hidden", 7}});
+  predictions.columns[0].short_width = kShortName;
+  predictions.columns[2].keep = 0;
+  predictions.columns[5].keep = 1;
   for (Prediction const& p : report.predictions) {
     predictions.add_row({p.id, fmt::to_string(p.ranks), fmt::to_string(p.nodes),
                          core::format_seconds(p.seconds), percent(p.efficiency),
@@ -278,6 +284,8 @@ std::string render_text(PredictionReport const& report, RunResult const& run,
                         {"predicted", 10},
                         {"measured", 10},
                         {"error", 7}});
+    checks.columns[0].short_width = kShortName;
+    checks.columns[3].keep = 0;
     double largest = 0;
     std::set<std::int64_t> ranks;
     for (PredictionCheck const& check : report.checks) {
@@ -297,7 +305,7 @@ std::string render_text(PredictionReport const& report, RunResult const& run,
   }
   for (std::string const& line : report.impossible) page.add_text("impossible: " + line);
   for (std::string const& line : report.left_out) page.add_text("left out: " + line);
-  return write_text(page, kUnlimited);
+  return write_text(page, terminal);
 }
 
 }  // namespace quadrille::report

@@ -3,6 +3,7 @@
 #pragma once
 
 #include "measure/record.hpp"
+#include "report/terminal.hpp"
 
 #include <cstdint>
 #include <optional>
@@ -71,6 +72,6 @@ struct PredictionReport {
 /// From the first run; the others, and the first itself, are what it is checked against.
 PredictionReport predict(std::span<measure::RunResult const> runs, PredictSettings const& settings);
 std::string render_text(PredictionReport const& report, measure::RunResult const& run,
-                        PredictSettings const& settings);
+                        PredictSettings const& settings, Terminal const& terminal = kUnlimited);
 
 }  // namespace quadrille::report

@@ -295,6 +295,9 @@ core::Parsed<Scaling> join_scaling(std::span<measure::RunResult const> results) 
 
 namespace {
 
+// To which names of exchanges are shortened before a column goes.
+constexpr std::size_t kShortName = 24;
+
 /// What a curve's fit says of more ranks.
 std::string fit_text(ScalingCurve const& curve) {
   int const first = curve.points.front().ranks, next = 2 * curve.points.back().ranks;
@@ -313,7 +316,7 @@ std::string fit_text(ScalingCurve const& curve) {
 
 }  // namespace
 
-std::string render_scaling(Scaling const& scaling) {
+std::string render_scaling(Scaling const& scaling, Terminal const& terminal) {
   Document page;
   page.add_text(fmt::format("scaling over {} ranks", fmt::join(scaling.ranks, ", ")));
   for (ScalingCurve const& curve : scaling.curves) {
@@ -328,6 +331,8 @@ std::string render_scaling(Scaling const& scaling) {
                        {"fit", 8},
                        {"serial"}});
     table.columns[6].keep = table.columns[7].keep = 0;  // where they have values
+    table.columns[4].keep = 1;                          // efficiency times ranks
+    table.columns[3].keep = 2;
     for (ScalingPoint const& p : curve.points) {
       table.add_row({fmt::to_string(p.ranks), size_text(p.size), core::format_seconds(p.seconds),
                      core::format_rate(p.rate, curve.unit), fmt::format("{:.2f}", p.speedup),
@@ -348,6 +353,9 @@ std::string render_scaling(Scaling const& scaling) {
                        {"latency", 8},
                        {"bandwidth", 10},
                        {"off by", 9}});
+    table.columns[0].short_width = kShortName;
+    table.columns[2].keep = 0;
+    table.columns[5].keep = 1;
     for (ExchangeFit const& e : scaling.exchanges) {
       table.add_row({title_of(e), fmt::to_string(e.ranks), fmt::to_string(e.bytes.size()),
                      core::format_seconds(e.fit.constant),
@@ -361,7 +369,7 @@ std::string render_scaling(Scaling const& scaling) {
     page.add_gap();
     page.add_text("note: " + note);
   }
-  return write_text(page, kUnlimited);
+  return write_text(page, terminal);
 }
 
 }  // namespace quadrille::report

@@ -5,6 +5,7 @@
 #include "core/enum_names.hpp"
 #include "core/units.hpp"
 #include "measure/record.hpp"
+#include "report/terminal.hpp"
 
 #include <cstdint>
 #include <optional>
@@ -82,7 +83,7 @@ struct Scaling {
 /// Exchanges, which divide no work among ranks, have no efficiency but a fit over their sizes.
 core::Parsed<Scaling> join_scaling(std::span<measure::RunResult const> results);
 
-/// Tables of it as plain text.
-std::string render_scaling(Scaling const& scaling);
+/// Tables of it, of a terminal's width.
+std::string render_scaling(Scaling const& scaling, Terminal const& terminal = kUnlimited);
 
 }  // namespace quadrille::report

@@ -84,6 +84,7 @@ std::vector<std::string> wrap(std::string_view text, std::size_t width, LongWord
     } else if (width_of(line) + 1 + width_of(word) <= width) {
       line += ' ' + word;
     } else {
+      line.erase(line.find_last_not_of(' ') + 1);
       lines.push_back(word);
     }
     at = end + 1;

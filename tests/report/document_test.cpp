@@ -31,7 +31,7 @@ TEST(Document, IsTextOfAnyWidth) {
             "two cases\n\nrates\ncase       rate  note\na|b     12 GB/s  of the first\n"
             "c             -  -\n\n[1] a note of some words\n");
   EXPECT_EQ(write_text(example(), {.width = 20}),
-            "two cases\n\nrates\ncase       rate\na|b     12 GB/s\nc             -\n\n"
+            "two cases\n\nrates\ncase     rate\na|b   12 GB/s\nc           -\n\n"
             "[1] a note of some\n    words\n")
       << "without what is least wanted";
 }

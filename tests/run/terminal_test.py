@@ -37,6 +37,34 @@ workload = "transpose"
 size = ["(300,200)", "(301,203)"]
 variant = "reference"
 """
+# What compare, predict and report --scaling have tables and lines of, with long names.
+JOINED = """
+[run]
+device = "host"
+vendor = "off"
+repetitions = 9
+warmup = { count = 1, seconds = 0 }
+
+[[case]]
+name = "products_of_a_name_that_is_longer_than_most"
+workload = "summa"
+size = [128, 160]
+panel = 16
+variant = "host_simd"
+transport = "mpi"
+legs = true
+
+[[case]]
+workload = "allreduce"
+variant = "transport"
+transport = "mpi"
+size = ["4Ki", "16Ki", "64Ki"]
+
+[[case]]
+workload = "vector"
+size = "64Ki"
+variant = "host_simd"
+"""
 ESCAPE = re.compile(r"\x1b\[[0-9;]*[A-Za-z]")
 
 
@@ -100,6 +128,22 @@ def other_commands(program):
     check("0  all passed" in codes and "1  a result is wrong" in codes, f"a list stays one: {codes}")
 
 
+def several_results(program):
+    source = program.input(JOINED)
+    one, base, new = (program.run(source, "--quiet", ranks=ranks)[2] for ranks in (1, 2, 2))
+    for arguments, words in ((["compare", "--details", base, new], ["ambiguous", "us", "->", "base"]),
+                             (["predict", "--ranks", "2:64:*2", base, one], ["efficiency", "checked against"]),
+                             (["report", "--scaling", one, base], ["strong scaling", "efficiency", "bandwidth"])):
+        for columns in (40, 60, 80):
+            shown = on_terminal(program, columns, "xterm", *arguments)
+            lines = shown_lines(shown.stdout)
+            wide = [line for line in lines if len(line) > columns]
+            check(not wide, f"{arguments[0]} in {columns} columns: {wide}", shown)
+            check(not [line for line in lines if line != line.rstrip()], f"{arguments[0]}: blanks at an end", shown)
+            missing = [word for word in words if word not in shown.stdout]
+            check(not missing, f"{arguments[0]} in {columns} columns lacks {missing}", shown)
+
+
 def quiet(program):
     source = program.input(SLOW)
     for ranks in (1, 2):
@@ -116,6 +160,7 @@ def main():
     program = Program(sys.argv[1:])
     runs(program)
     other_commands(program)
+    several_results(program)
     quiet(program)
     print("nothing is wider than its terminal")
 
