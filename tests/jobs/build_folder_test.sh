@@ -3,7 +3,7 @@
 # SPDX-License-Identifier: Apache-2.0
 #
 # The project is configured in a folder whose path has a blank, with a Kokkos of the user's own before that of
-# jobs/setup.sh; a BLAS that is not there is refused with what to change.
+# jobs/setup.sh; no Kokkos, or a BLAS that is not there, is refused with what to change.
 #
 #   tests/jobs/build_folder_test.sh SOURCE KOKKOS    KOKKOS: the folder of its KokkosConfig.cmake
 set -euo pipefail
@@ -26,3 +26,5 @@ configure() {
 grep -q "There is no nosuch BLAS" "$scratch/log" || fail "the message does not name the BLAS"
 configure "$1" -DBLA_VENDOR=OpenBLAS || fail "it is not configured"
 grep -q "Kokkos: .*found in $own;" "$scratch/log" || fail "another Kokkos is preferred"
+! configure "$1" -DCMAKE_DISABLE_FIND_PACKAGE_Kokkos=ON || fail "it is configured without Kokkos"
+grep -q "jobs/setup.sh. builds one" "$scratch/log" || fail "the message does not say where a Kokkos comes from"
