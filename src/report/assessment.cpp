@@ -187,17 +187,30 @@ std::string device_advice(CaseAssessment const& assessed, bool has_size) {
   return fmt::format("{}", fmt::join(advice, "; "));
 }
 
+/// Whether what measures the device's peaks is there, but tells none.
+bool has_suspect_peak(Cases const& cases) {
+  return std::ranges::any_of(cases, [](CaseAssessment const& one) {
+    return one.best != nullptr && one.best->measures != Resource::none &&
+           !one.best->suspect.empty();
+  });
+}
+
 std::string advice_of(CaseAssessment const& assessed, Cases const& cases) {
+  constexpr std::string_view kSuspectOther = "what it is compared with is SUSPECT: measure again";
   Record const& r = *assessed.best;
   switch (assessed.answer) {
     case Answer::yes:
     case Answer::no_result: return {};
     case Answer::suspect:
-      return r.suspect.empty() ? "what it is compared with is SUSPECT: measure again"
-                               : "the time is not trusted, for the reason beside SUSPECT";
+      return std::string{r.suspect.empty()
+                             ? kSuspectOther
+                             : "the time is not trusted, for the reason beside SUSPECT"};
     case Answer::unknown:
       if (!(r.roofline.flop + r.roofline.bytes > 0) || r.roofline.is_hot) return {};
-      return "a case of `copy` or `peak` before it measures what it is compared with";
+      return std::string{has_suspect_peak(cases)
+                             ? kSuspectOther
+                             : "a case of `copy` or `peak` before it measures what it is compared "
+                               "with"};
     default: break;
   }
   if (std::string const faster = faster_choice(assessed, cases); !faster.empty()) return faster;

@@ -496,6 +496,18 @@ TEST(Assessment, OfASuspectTimeThereIsNoAnswer) {
   EXPECT_EQ(assessed({r}, result).answer, Answer::no_result);
 }
 
+TEST(Assessment, TellsASuspectPeakFromNone) {
+  Record r = timed("a", "x", 1e-3), copy = timed("b", "x", 1e-3);
+  move(r, 0.6);
+  r.roofline.memory_peak = 0;
+  copy.measures = measure::Resource::memory;
+  RunResult result;
+  EXPECT_TRUE(assessed({r, copy}, result).advice.starts_with("a case of `copy`"));
+  copy.suspect = {"the times vary"};
+  EXPECT_TRUE(
+      assessed({r, copy}, result).advice.starts_with("what it is compared with is SUSPECT"));
+}
+
 TEST(Assessment, SlowerIsWhatTheWholeIntervalSays) {
   Record r = timed("a", "x", 1e-3);
   r.ratio_to_vendor = 0.9;
