@@ -31,7 +31,7 @@ extern constinit Variant<Problem> const mma_async_stage4;
 
 namespace {
 
-// The values that are tried. Of ways to registers and to C one wins, and more stages gain nothing.
+// The values that are tried: of ways to registers and to C the preset's, and more stages gain nothing.
 constexpr int kBlockExtents[] = {64, 128, 256};
 constexpr int kDepths[] = {32, 64};
 constexpr int kWarpExtents[] = {32, 64, 128};
@@ -40,7 +40,7 @@ constexpr int kLayouts[] = {static_cast<int>(SmemLayout::rotated),
 constexpr int kStages[] = {3, 4};
 constexpr int kRegisters[] = {static_cast<int>(FragmentDoubleBuffer::across_k_tiles)};
 constexpr int kRasters[] = {8, 16};
-constexpr int kEpilogues[] = {static_cast<int>(Epilogue::rotated)};
+constexpr int kEpilogues[] = {static_cast<int>(Epilogue::block_rotated)};
 constexpr int kBlocks[] = {1};
 constexpr std::string_view kConflictWords[] = {"none", "pad", "rotate", "xor"};
 constexpr std::string_view kRegisterWords[] = {"none", "in_chunk", "across_chunks"};
