@@ -10,6 +10,7 @@
 #include <algorithm>
 #include <array>
 #include <chrono>
+#include <limits>
 #include <numeric>
 #include <string_view>
 #include <thread>
@@ -22,23 +23,34 @@ using Clock = std::chrono::steady_clock;
 // Counts are int in MPI; 1 GiB stays clear of the limit for every type.
 constexpr std::size_t kLargestMessage = 1UL << 30;
 
-/// Completes a request asleep: a rank that waits must not take a core from kernels still running.
-void finish(MPI_Request request) {
+/// Asks until it is so, asleep: a rank that waits must not take a core from kernels still running. False
+/// once the limit is over.
+template <class IsDone>
+bool wait_asleep(IsDone is_done, double limit_s = std::numeric_limits<double>::infinity()) {
   constexpr auto kAwake = std::chrono::microseconds{50};
   constexpr auto kShortest = std::chrono::microseconds{5};
   constexpr auto kLongest = std::chrono::microseconds{1000};
   auto const start = Clock::now();
   auto pause = kShortest;
-  for (int done = 0;;) {
-    QUAD_MPI(MPI_Test(&request, &done, MPI_STATUS_IGNORE));
-    if (done != 0) return;
-    if (Clock::now() - start < kAwake) {
+  for (;;) {
+    if (is_done()) return true;
+    std::chrono::duration<double> const waited = Clock::now() - start;
+    if (waited.count() >= limit_s) return false;
+    if (waited < kAwake) {
       std::this_thread::yield();
     } else {
       std::this_thread::sleep_for(pause);
       pause = std::min(2 * pause, kLongest);
     }
   }
+}
+
+void finish(MPI_Request request) {
+  wait_asleep([&] {
+    int done = 0;
+    QUAD_MPI(MPI_Test(&request, &done, MPI_STATUS_IGNORE));
+    return done != 0;
+  });
 }
 
 int checked_count(std::size_t count, std::size_t element_bytes) {
@@ -112,6 +124,42 @@ Group Group::split(int color, int key) const {
   MPI_Comm comm = MPI_COMM_NULL;
   QUAD_MPI(MPI_Comm_split(impl_->comm, color < 0 ? MPI_UNDEFINED : color, key, &comm));
   return make_group(comm);
+}
+
+Group Group::subset(std::vector<int> const& ranks) const {
+  MPI_Group all = MPI_GROUP_NULL, some = MPI_GROUP_NULL;
+  MPI_Comm comm = MPI_COMM_NULL;
+  QUAD_MPI(MPI_Comm_group(impl_->comm, &all));
+  QUAD_MPI(MPI_Group_incl(all, static_cast<int>(ranks.size()), ranks.data(), &some));
+  QUAD_MPI(MPI_Comm_create_group(impl_->comm, some, 0, &comm));
+  QUAD_MPI(MPI_Group_free(&some));
+  QUAD_MPI(MPI_Group_free(&all));
+  return make_group(comm);
+}
+
+void Group::send(std::string const& text, int to) const {
+  MPI_Request request = MPI_REQUEST_NULL;
+  QUAD_MPI(MPI_Isend(text.data(), checked_count(text.size(), 1), MPI_CHAR, to, 0, impl_->comm,
+                     &request));
+  finish(request);
+}
+
+std::optional<Group::Letter> Group::receive(double limit_s) const {
+  MPI_Message message = MPI_MESSAGE_NULL;
+  MPI_Status status{};
+  bool const has_come = wait_asleep(
+      [&] {
+        int is_here = 0;
+        QUAD_MPI(MPI_Improbe(MPI_ANY_SOURCE, 0, impl_->comm, &is_here, &message, &status));
+        return is_here != 0;
+      },
+      limit_s);
+  if (!has_come) return std::nullopt;
+  int count = 0;
+  QUAD_MPI(MPI_Get_count(&status, MPI_CHAR, &count));
+  Letter letter{status.MPI_SOURCE, std::string(static_cast<std::size_t>(count), '\0')};
+  QUAD_MPI(MPI_Mrecv(letter.text.data(), count, MPI_CHAR, &message, MPI_STATUS_IGNORE));
+  return letter;
 }
 
 void Group::barrier() const {

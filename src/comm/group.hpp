@@ -4,6 +4,7 @@
 
 #include <cstdint>
 #include <memory>
+#include <optional>
 #include <span>
 #include <string>
 #include <vector>
@@ -29,6 +30,8 @@ class Group {
   Group duplicate() const;
   /// Ranks with equal color form a group, in the order of key; a negative color joins none.
   Group split(int color, int key) const;
+  /// These ranks, ascending, as a group. Collective over them alone, of which this rank is one.
+  Group subset(std::vector<int> const& ranks) const;
 
   void barrier() const;
   void broadcast(std::string& text, int root = 0) const;
@@ -49,6 +52,16 @@ class Group {
   /// speed.
   void exchange(std::span<std::byte const> send, int to, std::span<std::byte> receive,
                 int from) const;
+
+  /// What one rank tells another, whatever the others do.
+  struct Letter {
+    int from = 0;
+    std::string text;
+  };
+  /// Any thread; not collective. A short text leaves though its reader hangs.
+  void send(std::string const& text, int to) const;
+  /// The next letter from anybody; nothing where none came within the limit. Not collective.
+  std::optional<Letter> receive(double limit_s) const;
 
   /// The lowest rank with bad news, or -1.
   int agree(bool bad) const;

@@ -51,7 +51,7 @@ void note_signal(int) {
 }
 void leave_now(int) { _exit(g_exit_code); }
 
-void on_failure(core::Failure const& failure) {
+void handle_failure(core::Failure const& failure) {
   if (JobGuard* guard = g_guard.load()) guard->end_job(failure);
 }
 
@@ -112,7 +112,7 @@ bool speaks_before_others() {
 JobGuard::JobGuard(std::string const& rank, double limit_s)
     : rank_of_size_{fmt::format("rank {} on {}", rank, host_name())}, limit_s_{limit_s} {
   g_guard.store(this);
-  core::set_fail_handler(on_failure);
+  core::set_fail_handler(handle_failure);
   std::set_terminate(core::fail_on_exception);
   watchdog_ = std::thread{[this] { watch(); }};
   g_guarded_process = getpid();
@@ -177,6 +177,20 @@ void JobGuard::on_abort(std::string const& folder, std::function<void()> last_wo
   std::scoped_lock const lock{speaking_, mutex_};  // what speaks now may use what goes
   shared_ticket_ = std::move(ticket);
   last_words_ = std::move(last_words);
+}
+
+void JobGuard::on_failure(std::function<core::Exit(std::string const&)> instead) {
+  std::lock_guard const lock{mutex_};
+  instead_ = std::move(instead);
+}
+
+void JobGuard::abandon(core::Exit code) {
+  g_guarded_process = 0;
+  g_exit_code = static_cast<int>(code);
+  handle(SIGALRM, leave_now);
+  alarm(1);
+  MPI_Abort(MPI_COMM_WORLD, static_cast<int>(code));
+  _exit(static_cast<int>(code));
 }
 
 void JobGuard::finish() { is_finishing_ = true; }
@@ -250,13 +264,18 @@ void JobGuard::end_job(core::Failure const& failure) {
   g_guarded_process = 0;
   int const code = static_cast<int>(failure.code) & 0x7f;
   std::string phase, rank, path, shared_path;
+  std::function<core::Exit(std::string const&)> instead;
   {
     std::lock_guard const lock{mutex_};
     phase = phase_;
     rank = rank_of_size_;
     path = ticket_;
     shared_path = shared_ticket_;
+    instead = std::exchange(instead_, {});
   }
+  std::string const told =
+      fmt::format("{}, phase '{}': {}", rank, phase, core::one_line(failure.what));
+  if (instead) abandon(instead(told));
   bool const has_joined = !path.empty();
   Ticket const of_node = has_joined               ? take_ticket(path)
                          : speaks_before_others() ? Ticket::ours
@@ -275,8 +294,7 @@ void JobGuard::end_job(core::Failure const& failure) {
     }
     // Still there: who speaks is on a node that the launcher hears no longer.
   }
-  core::print_error("FATAL {}, phase '{}': {}{}\n", rank, phase, core::one_line(failure.what),
-                    core::shown_place(failure.where));
+  core::print_error("FATAL {}{}\n", told, core::shown_place(failure.where));
   if (!has_joined) {
     sleep(1);     // others reach their limits at about the same time
     _exit(code);  // the launcher ends them

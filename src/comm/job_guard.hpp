@@ -36,6 +36,11 @@ class JobGuard {
   /// rank soon after a signal; once. `folder` is one that ranks of all nodes may see: among those that do
   /// one speaks, which leaves a file there whose name begins with kTicket.
   void on_abort(std::string const& folder, std::function<void()> last_words);
+  /// What a rank that fails does instead of ending the job, once: it is told who failed, where and why, and
+  /// the job ends with what it returns, if it does. On whichever thread fails.
+  void on_failure(std::function<core::Exit(std::string const&)> instead);
+  /// Ends the job without a word, where some ranks can no longer come to its end.
+  [[noreturn]] static void abandon(core::Exit code);
   /// From now on no signal ends the job: it ends soon, or its phase has a limit. Any thread.
   void finish();
   /// True once TERM, INT or USR1 reached this rank.
@@ -64,6 +69,7 @@ class JobGuard {
   std::condition_variable changed_;
   std::string phase_ = "start";
   std::function<void()> last_words_;
+  std::function<core::Exit(std::string const&)> instead_;
   double limit_s_ = 0;
   std::chrono::steady_clock::time_point entered_ = std::chrono::steady_clock::now();
   std::atomic<bool> stop_{false};

@@ -26,6 +26,8 @@
 #include <set>
 #include <string_view>
 #include <thread>
+#include <tuple>
+#include <utility>
 
 namespace quadrille::comm {
 namespace {
@@ -120,6 +122,18 @@ Placement unpack(std::string_view text) {
   take("local_size", place.local_size);
   visit_members(place, take);
   return place;
+}
+
+/// How many nodes the ranks of `group` are on, and the number of this rank's, of which `node` are the
+/// ranks. Collective over the group.
+std::pair<int, int> number_nodes(Group const& group, Group const& node) {
+  // The first rank's, of which there is one in each.
+  std::string first = std::to_string(group.rank());
+  node.broadcast(first);
+  std::set<int> numbers;
+  for (std::string const& one : group.all_gather(first)) numbers.insert(std::stoi(one));
+  return {static_cast<int>(numbers.size()),
+          static_cast<int>(std::distance(numbers.begin(), numbers.find(std::stoi(first))))};
 }
 
 }  // namespace
@@ -301,14 +315,7 @@ void World::split_nodes(std::int64_t parts) {
   }
   auto const part = static_cast<int>(node.rank() * parts / node.size());
   node_group_ = node.split(part, node.rank());
-  // The first rank's, of which there is one in each.
-  std::string first = std::to_string(rank());
-  node_group_.broadcast(first);
-  std::vector<std::string> const all = group_.all_gather(first);
-  std::set<int> numbers;
-  for (std::string const& one : all) numbers.insert(std::stoi(one));
-  nodes_ = static_cast<int>(numbers.size());
-  node_ = static_cast<int>(std::distance(numbers.begin(), numbers.find(std::stoi(first))));
+  std::tie(nodes_, node_) = number_nodes(group_, node_group_);
 }
 
 std::string World::trial_problem(TransportEntry const& entry) const {
@@ -343,6 +350,12 @@ void World::on_abort(std::string const& folder, std::function<void()> last_words
   mpi_->guard->on_abort(folder, std::move(last_words));
 }
 
+void World::on_failure(std::function<core::Exit(std::string const&)> instead) {
+  mpi_->guard->on_failure(std::move(instead));
+}
+
+void World::abandon(core::Exit code) { JobGuard::abandon(code); }
+
 void World::finish() { mpi_->guard->finish(); }
 
 void World::enter_phase(std::string phase, double limit_s) {
@@ -350,5 +363,32 @@ void World::enter_phase(std::string phase, double limit_s) {
 }
 
 bool World::interrupted() const { return group_.max(std::int64_t{JobGuard::signalled()}) > 0; }
+
+World::Part::Part(World& world, std::vector<int> const& ranks)
+    : world_{world}, group_{world.group_.subset(ranks)} {
+  node_group_ = group_.split(world.node_, group_.rank());
+  std::tie(nodes_, node_) = number_nodes(group_, node_group_);
+  for (int const rank : ranks) {
+    Placement& place = placements_.emplace_back(world.placements_[static_cast<std::size_t>(rank)]);
+    place.rank = static_cast<int>(placements_.size()) - 1;
+  }
+  swap();
+}
+
+World::Part::~Part() {
+  // Nobody's transport may end while a peer still needs its messages.
+  world_.group_.barrier();
+  swap();
+}
+
+void World::Part::swap() {
+  std::swap(group_, world_.group_);
+  std::swap(nodes_, world_.nodes_);
+  std::swap(node_group_, world_.node_group_);
+  std::swap(node_, world_.node_);
+  std::swap(transports_, world_.transports_);
+  std::swap(trial_problems_, world_.trial_problems_);
+  std::swap(placements_, world_.placements_);
+}
 
 }  // namespace quadrille::comm

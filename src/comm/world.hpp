@@ -89,9 +89,13 @@ class World final : public Machine {
 
   /// JobGuard's.
   void on_abort(std::string const& folder, std::function<void()> last_words);
+  void on_failure(std::function<core::Exit(std::string const&)> instead);
+  [[noreturn]] void abandon(core::Exit code);
   void finish();
 
   bool interrupted() const override;
+
+  class Part;
 
  private:
   struct Mpi;
@@ -120,6 +124,32 @@ class World final : public Machine {
   MessageFault fault_ = MessageFault::none;
   std::vector<Connected> transports_;
   mutable std::map<TransportEntry const*, std::string> trial_problems_;
+  std::vector<Placement> placements_;
+};
+
+/// Some of a world's ranks by themselves: from its construction to its end the world of these ranks is
+/// theirs alone, with ranks, nodes and transports of its own, while other ranks do as they like. Devices,
+/// streams and shares of the node's memory and cores stay. A part may have parts, which end first.
+class World::Part {
+ public:
+  /// Of an open world these ranks, ascending, of which this is one. Collective over them alone, and so is
+  /// the end.
+  Part(World& world, std::vector<int> const& ranks);
+  ~Part();
+  Part(Part const&) = delete;
+  Part& operator=(Part const&) = delete;
+
+ private:
+  /// Exchanges what is here with what the world has.
+  void swap();
+
+  World& world_;
+  Group group_;
+  int nodes_ = 1;
+  Group node_group_;
+  int node_ = 0;
+  std::vector<Connected> transports_;
+  std::map<TransportEntry const*, std::string> trial_problems_;
   std::vector<Placement> placements_;
 };
 

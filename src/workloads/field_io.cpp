@@ -97,7 +97,9 @@ class FieldIo final : public measure::Workload {
       written_ = {world.device(), static_cast<std::int64_t>(in_.bytes())};
       read_ = {world.device(), static_cast<std::int64_t>(in_.bytes())};
       chunk_bytes_ = static_cast<std::size_t>(world.settings().chunk_bytes);
-      path_ = world.settings().output + "/field_io-" + std::to_string(getpid());
+      // Nodes that measure by themselves may share the folder.
+      path_ = world.settings().output + "/field_io-" + world.placement().node + '-' +
+              std::to_string(getpid());
       world.group().broadcast(path_);
     }
     source_ = {case_.data, seed, 0};

@@ -11,6 +11,7 @@
 #include <chrono>
 #include <cmath>
 #include <limits>
+#include <set>
 #include <thread>
 
 namespace quadrille::comm {
@@ -29,6 +30,24 @@ TEST(Group, BroadcastReachesEveryRankFromEveryRoot) {
 
     EXPECT_EQ(text, expected);
   }
+}
+
+TEST(Group, LettersComeFromAnyRank) {
+  Group const post = group().duplicate();
+  std::string const text = "from " + std::to_string(group().rank());
+  post.send(text, 0);
+  if (group().rank() == 0) {
+    std::set<int> senders;
+    for (int i = 0; i < group().size(); ++i) {
+      std::optional<Group::Letter> const letter = post.receive(60);
+      ASSERT_TRUE(letter);
+      EXPECT_EQ(letter->text, "from " + std::to_string(letter->from));
+      senders.insert(letter->from);
+    }
+    EXPECT_EQ(senders.size(), static_cast<std::size_t>(group().size()));
+  }
+  EXPECT_FALSE(post.receive(0)) << "nobody has sent another";
+  group().barrier();
 }
 
 TEST(Group, ReductionsAreElementByElement) {

@@ -52,6 +52,36 @@ TEST(World, StreamsRunInOrder) {
   EXPECT_FALSE(world().stream() == world().comm_stream());
 }
 
+TEST(World, APartIsAWorldOfItsRanks) {
+  int const rank = world().rank(), size = world().size();
+  std::vector<int> mine, alone{0};
+  for (int r = rank % 2; r < size; r += 2) mine.push_back(r);
+  Transport* const of_all = &world().transport("mpi");
+  {
+    World::Part const part{world(), mine};
+
+    EXPECT_EQ(world().rank(), rank / 2);
+    EXPECT_EQ(world().size(), static_cast<int>(mine.size()));
+    EXPECT_EQ(world().nodes(), 1);
+    EXPECT_EQ(world().node_group().size(), world().size());
+    ASSERT_EQ(world().placements().size(), mine.size());
+    EXPECT_EQ(world().placement().rank, world().rank());
+    EXPECT_EQ(world().placement().local_rank, rank) << "the device stays that of the world";
+    EXPECT_NE(&world().transport("mpi"), of_all);
+    EXPECT_EQ(world().group().sum(std::int64_t{rank % 2}), rank % 2 == 0 ? 0 : world().size());
+    // Of which the others know nothing.
+    if (world().rank() == 0) {
+      World::Part const inner{world(), alone};
+      EXPECT_EQ(world().size(), 1);
+    }
+    EXPECT_EQ(world().size(), static_cast<int>(mine.size()));
+  }
+  EXPECT_EQ(world().rank(), rank);
+  EXPECT_EQ(world().size(), size);
+  EXPECT_EQ(world().placements().size(), static_cast<std::size_t>(size));
+  EXPECT_EQ(&world().transport("mpi"), of_all);
+}
+
 TEST(World, TransportsAreMadeOnceAndKnownByName) {
   std::set<Transport*> made;
   std::size_t usable = 0;
