@@ -29,7 +29,8 @@ LAYERS = {
     "workloads": ["core", "device", "comm", "kernels", "measure", "io"],
     "report": ["core", "device", "comm", "kernels", "measure", "io", "workloads"],
     "run": ["core", "device", "comm", "kernels", "measure", "io", "workloads", "report"],
-    "commands": ["core", "device", "comm", "kernels", "measure", "io", "workloads", "report", "run"],
+    "check": ["core", "device", "comm", "kernels", "measure", "io", "workloads", "report", "run"],
+    "commands": ["core", "device", "comm", "kernels", "measure", "io", "workloads", "report", "run", "check"],
 }
 # Interfaces of libraries that some folders must not see.
 LIBRARY_USERS = {

@@ -1,0 +1,221 @@
+// SPDX-FileCopyrightText: 2026 The Quadrille developers
+// SPDX-License-Identifier: Apache-2.0
+#include "check/metrics.hpp"
+
+#include <algorithm>
+
+namespace quadrille::check {
+namespace {
+
+// Products reach less of the peak than copies do, and the least of it where CUDA cores make them: what a
+// right GPU of any kind reaches, and one at a third of its rate does not.
+constexpr double kOfProducts = 0.4, kOfMemory = 0.7;
+// Latencies and file systems vary from run to run on machines that are all right.
+constexpr double kLatencyBand = 0.2, kFilesBand = 0.5;
+
+constexpr Metric kMetrics[] = {
+    {.name = "memory_copy",
+     .scope = Scope::device,
+     .value = Value::rate,
+     .part = Part::processor,
+     .unit = "B/s",
+     .keys = R"(workload = "copy"
+type = "f64"
+size = "256Mi"
+size_host = "8Mi"
+operation = "d2d")",
+     .min_share = kOfMemory},
+    {.name = "memory_add",
+     .scope = Scope::device,
+     .value = Value::rate,
+     .part = Part::processor,
+     .unit = "B/s",
+     .keys = R"(workload = "vector"
+type = "f32"
+size = "512Mi"
+size_host = "16Mi"
+operation = "add")",
+     .min_share = kOfMemory},
+    {.name = "l2_read",
+     .scope = Scope::device,
+     .value = Value::rate,
+     .part = Part::processor,
+     .unit = "B/s",
+     .keys = R"(workload = "memory"
+type = "i8"
+size = "24Mi"
+size_host = "512Ki"
+volume = "4Gi"
+cache = "hot")",
+     .on_hosts = false},
+    {.name = "gemm_f64",
+     .scope = Scope::device,
+     .value = Value::rate,
+     .part = Part::processor,
+     .unit = "FLOP/s",
+     .keys = R"(workload = "gemm"
+type = "f64"
+size = "8Ki"
+size_host = "768")",
+     .min_share = kOfProducts},
+    {.name = "gemm_f32",
+     .scope = Scope::device,
+     .value = Value::rate,
+     .part = Part::processor,
+     .unit = "FLOP/s",
+     .keys = R"(workload = "gemm"
+type = "f32"
+size = "8Ki"
+size_host = "768")",
+     .min_share = kOfProducts},
+    {.name = "gemm_tf32",
+     .scope = Scope::device,
+     .value = Value::rate,
+     .part = Part::processor,
+     .unit = "FLOP/s",
+     .keys = R"(workload = "gemm"
+type = "f32"
+compute = "tf32"
+size = "8Ki"
+size_host = "512")",
+     .on_hosts = false,
+     .min_share = kOfProducts},
+    {.name = "gemm_bf16",
+     .scope = Scope::device,
+     .value = Value::rate,
+     .part = Part::processor,
+     .unit = "FLOP/s",
+     .keys = R"(workload = "gemm"
+type = "bf16"
+size = "8Ki"
+size_host = "512")",
+     .on_hosts = false,
+     .min_share = kOfProducts},
+    {.name = "gemm_f64_settled",
+     .scope = Scope::device,
+     .value = Value::rate,
+     .part = Part::processor,
+     .unit = "FLOP/s",
+     .keys = R"(workload = "gemm"
+type = "f64"
+size = "8Ki"
+size_host = "768"
+clock = "sustained")",
+     .on_hosts = false,
+     .is_quick = false,
+     .is_settled = true,
+     .min_share = kOfProducts},
+    {.name = "gemm_bf16_settled",
+     .scope = Scope::device,
+     .value = Value::rate,
+     .part = Part::processor,
+     .unit = "FLOP/s",
+     .keys = R"(workload = "gemm"
+type = "bf16"
+size = "8Ki"
+size_host = "512"
+clock = "sustained")",
+     .on_hosts = false,
+     .is_quick = false,
+     .is_settled = true,
+     .min_share = kOfProducts},
+    {.name = "launch",
+     .scope = Scope::device,
+     .value = Value::time,
+     .part = Part::processor,
+     .unit = "s",
+     .keys = R"(workload = "api"
+type = "f64"
+size = "1"
+variant = "launch"
+timing = "synchronised"
+cache = "hot"
+batch = 100)",
+     .on_hosts = false,
+     .band = kLatencyBand},
+    {.name = "host_to_device",
+     .scope = Scope::device,
+     .value = Value::rate,
+     .part = Part::host_link,
+     .unit = "B/s",
+     .keys = R"(workload = "copy"
+type = "f64"
+size = "64Mi"
+size_host = "4Mi"
+variant = "vendor"
+operation = "h2d"
+host_memory = "pinned")",
+     .on_hosts = false},
+    {.name = "device_to_host",
+     .scope = Scope::device,
+     .value = Value::rate,
+     .part = Part::host_link,
+     .unit = "B/s",
+     .keys = R"(workload = "copy"
+type = "f64"
+size = "64Mi"
+size_host = "4Mi"
+variant = "vendor"
+operation = "d2h"
+host_memory = "pinned")",
+     .on_hosts = false},
+    {.name = "gpu_to_gpu",
+     .scope = Scope::device,
+     .value = Value::pair_rate,
+     .part = Part::peer_link,
+     .unit = "B/s",
+     .keys = R"(workload = "pairs"
+type = "f64"
+size = "16Mi"
+size_host = "1Mi"
+at_once = "disjoint")",
+     .on_hosts = false},
+    {.name = "allreduce",
+     .scope = Scope::node,
+     .value = Value::rate,
+     .part = Part::node,
+     .unit = "B/s",
+     .keys = R"(workload = "allreduce"
+type = "f64"
+size = "16Mi"
+size_host = "512Ki")",
+     .min_ranks = 2},
+    {.name = "file_system",
+     .scope = Scope::node,
+     .value = Value::rate,
+     .part = Part::node,
+     .unit = "B/s",
+     .keys = R"(workload = "field_io"
+type = "f64"
+size = "4Ki"
+size_host = "1Ki")",
+     .is_quick = false,
+     .band = kFilesBand},
+    {.name = "network_bandwidth",
+     .scope = Scope::pair,
+     .value = Value::pair_rate,
+     .part = Part::node,
+     .unit = "B/s",
+     .keys = R"(workload = "pairs"
+type = "f64"
+size = "4Mi"
+size_host = "512Ki")"},
+    {.name = "network_latency",
+     .scope = Scope::pair,
+     .value = Value::pair_latency,
+     .part = Part::node,
+     .unit = "s",
+     .keys = {},
+     .band = kLatencyBand},
+};
+
+}  // namespace
+
+std::span<Metric const> metrics() { return kMetrics; }
+
+Metric const* find_metric(std::string_view name) {
+  auto const* const found = std::ranges::find(kMetrics, name, &Metric::name);
+  return found == std::end(kMetrics) ? nullptr : found;
+}
+
+}  // namespace quadrille::check
