@@ -2,6 +2,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "check/judges.hpp"
 
+#include "check/report.hpp"
+
 #include <gtest/gtest.h>
 
 #include <cmath>
@@ -179,6 +181,22 @@ TEST(Judges, TheMostSeriousVerdictIsTheExitCode) {
   EXPECT_EQ(exit_with({Verdict::pass, Verdict::unknown}), core::Exit::undecided);
   EXPECT_EQ(exit_with({Verdict::unknown, Verdict::slow}), core::Exit::regression);
   EXPECT_EQ(exit_with({Verdict::slow, Verdict::broken}), core::Exit::wrong_result);
+}
+
+TEST(Judges, SubjectsSurviveTheirJson) {
+  std::vector<Subject> subjects = gpus({100, 90});
+  subjects[0].facts = {{"PCIe", "generation 5 of 5, 16 lanes of 16"}};
+  subjects[1].lost = "no answer";
+  subjects[0].readings[0].note = "clock 1980 MHz";
+  subjects[1].readings[0].missing = "no samples";
+  subjects[1].readings[0].value = std::nan("");
+
+  auto const read = subjects_from(to_json(subjects));
+
+  ASSERT_TRUE(read);
+  EXPECT_EQ(to_json(*read), to_json(subjects));
+  EXPECT_EQ((*read)[0].gpu, 0);
+  EXPECT_TRUE(std::isnan((*read)[1].readings[0].value));
 }
 
 }  // namespace
