@@ -27,6 +27,12 @@ class CudaContext {
   void* context_ = nullptr;
 };
 
+/// Why there is no cuRAND, which is found at run time; empty where there is.
+std::string curand_absent();
+/// Enqueues n uniform numbers in (0, 1], f64 or f32, on a stream of a GPU, by cuRAND's default generator,
+/// which goes on from call to call. A stream's first call makes one.
+void curand_uniform(void* to, core::DataType type, std::int64_t n, StreamView stream);
+
 /// What the driver tells of GPUs, by a call each.
 enum class CudaQuery { total_memory, name, pci_bus_id, count, uuid };
 /// Asks the driver anew and returns whether the answer is what `facts` say of that GPU.

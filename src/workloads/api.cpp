@@ -10,6 +10,8 @@
 #include <array>
 #include <atomic>
 #include <chrono>
+#include <cmath>
+#include <cstring>
 #include <optional>
 #include <thread>
 
@@ -26,6 +28,7 @@ constexpr measure::Metric kAcquire{
     "acquire", "s", "of a pair of calls the one that gets something, by the host's clock."};
 constexpr measure::Metric kRelease{"release", "s",
                                    "of a pair of calls the one that gives it back."};
+constexpr measure::Metric kWritten{"written", "B/s", "random numbers over the time of a call."};
 constexpr measure::Metric kCopyCall{
     "copy", "s",
     "by the host's clock from where a copy is called on: until it returns, or with a wait\n"
@@ -38,12 +41,18 @@ class Api final : public measure::Workload {
  public:
   /// What of a call is timed by itself, too.
   enum class Parts { none, acquire_release, copy };
+  /// What a call leaves: marks; `size` elements from the host or made on the device, which the generator
+  /// gives once more; others, and marks.
+  enum class Result { marks, copied, generated, random };
   struct Row : kernels::VariantInfo {
     void (Api::*call)(comm::World&) = nullptr;
     /// What the call promises, tried once more with data; what is wrong, or nothing.
     std::string (Api::*trial)(comm::World&) = nullptr;
     Parts parts = Parts::none;
-    bool copies = false;  ///< to the device, what is checked
+    Result result = Result::marks;
+    bool has_known_elements() const {
+      return result == Result::copied || result == Result::generated;
+    }
   };
   static std::span<Row const> rows();
 
@@ -59,21 +68,31 @@ class Api final : public measure::Workload {
     d.traits = {.host_timed = true, .state_depends_on_count = true};
     d.amount = ranks_;
     d.unit = "call/s";
-    d.memory_bytes = (copies(selected) ? 2 : 1) * static_cast<double>(bytes_) + kMarkBytes;
-    d.host_bytes =
-        (copies(selected) + calls(selected, &Api::register_host) + 1) * static_cast<double>(bytes_);
+    d.memory_bytes = (leaves_elements(selected) + leaves(selected, Result::marks)) *
+                         static_cast<double>(bytes_) +
+                     kMarkBytes;
+    d.host_bytes = (leaves(selected, Result::copied) + calls(selected, &Api::register_host) +
+                    leaves(selected, Result::marks)) *
+                   static_cast<double>(bytes_);
     return d;
+  }
+
+  std::string unsupported_reason(kernels::VariantInfo const& variant,
+                                 device::Device const&) const override {
+    if (row_of(rows(), variant).result != Result::random) return {};
+    std::string const why = device::curand_absent();
+    return why.empty() ? why : "needs cuRAND, which is not found: " + why;
   }
 
   void prepare(comm::World& world, std::uint64_t seed,
                measure::Selection const& selected) override {
-    bool const has_copies = copies(selected);
+    bool const copies = leaves(selected, Result::copied);
     if (marks_.size() == 0) {
       marks_ = {world.device(), kMarks};
       counters_ = {world.device(), kMarks, world.stream()};
       event_ = device::Event{world.device()};
-      if (has_copies) {
-        source_memory_ = {world.device(), static_cast<std::int64_t>(bytes_)};
+      if (copies) source_memory_ = {world.device(), static_cast<std::int64_t>(bytes_)};
+      if (leaves_elements(selected)) {
         copied_ = {world.device(), case_.type, 1, case_.size[0], world.stream()};
       }
       if (calls(selected, &Api::register_host)) plain_.resize(bytes_);
@@ -83,8 +102,8 @@ class Api final : public measure::Workload {
       expected_[i] = static_cast<std::int64_t>(
           core::mix(seed * 64 + i + static_cast<std::uint64_t>(rank_) * 4096) >> 2);
     }
-    if (!has_copies) return;
     source_ = {case_.data, seed, static_cast<std::uint64_t>(8 * rank_)};
+    if (!copies) return;
     fill({source_memory_.data(), case_.type, 1, case_.size[0], case_.size[0]}, row_from(0), source_,
          world);
   }
@@ -105,7 +124,7 @@ class Api final : public measure::Workload {
 
   measure::Verdict validate(comm::World& world) override {
     Finding finding;
-    if (row_->copies) {
+    if (row_->has_known_elements()) {
       finding = compare("copy", copied_.view(), row_from(0), source_, world, check_stride(case_));
     } else {
       std::int64_t const counted = row_->call == &Api::launch ? calls_ : 0;
@@ -138,11 +157,13 @@ class Api final : public measure::Workload {
       case Parts::copy: return {part(kCopyCall, 0)};
       case Parts::none: break;
     }
-    return {};
+    if (row_->result != Result::generated && row_->result != Result::random) return {};
+    double const bytes = static_cast<double>(copied_.bytes()) * ranks_;
+    return {{std::string{kWritten.name}, bytes, std::string{kWritten.unit}}};
   }
 
   std::vector<measure::Field> fields() override {
-    if (row_ != nullptr && row_->copies) {
+    if (row_ != nullptr && row_->has_known_elements()) {
       device::MatrixView const view = copied_.view();
       return {measure::output(of_rank_0(vector_field("copied", view, view.cols), rank_))};
     }
@@ -160,10 +181,14 @@ class Api final : public measure::Workload {
     });
   }
 
-  static bool copies(measure::Selection const& selected) {
-    return measure::any_of(selected, [](kernels::VariantInfo const& variant) {
-      return row_of(rows(), variant).copies;
+  static bool leaves(measure::Selection const& selected, Result result) {
+    return measure::any_of(selected, [&](kernels::VariantInfo const& variant) {
+      return row_of(rows(), variant).result == result;
     });
+  }
+  static bool leaves_elements(measure::Selection const& selected) {
+    return leaves(selected, Result::copied) || leaves(selected, Result::generated) ||
+           leaves(selected, Result::random);
   }
 
   /// Calls f and adds its time to a part.
@@ -223,6 +248,12 @@ class Api final : public measure::Workload {
       copy(world);
       if constexpr (kWaitsAfter) world.stream().synchronize();
     });
+  }
+  void generate(comm::World& world) { fill(copied_.view(), row_from(0), source_, world); }
+  void generate_curand(comm::World& world) {
+    device::curand_uniform(copied_.view().data, case_.type, case_.size[0], world.stream());
+    world.stream().synchronize();
+    mark(true);
   }
   void create_stream(comm::World& world) {
     device::Stream const stream{world.device(), "api"};
@@ -302,6 +333,50 @@ class Api final : public measure::Workload {
     return fmt::format("expected at most {} bytes to be free, got {}", all, free);
   }
 
+  /// Calls f(element, its index) until it returns what is wrong.
+  template <class F>
+  std::string for_elements(comm::World& world, F const& f) const {
+    std::string wrong;
+    for_host_tiles(copied_.view(), world,
+                   [&](device::MatrixView const& tile, std::int64_t, std::int64_t first) {
+                     core::visit_type(case_.type, [&](auto zero) {
+                       auto const* const got = static_cast<decltype(zero) const*>(tile.data);
+                       for (std::int64_t j = 0; j < tile.cols && wrong.empty(); ++j) {
+                         wrong = f(got[j], first + j);
+                       }
+                     });
+                   });
+    return wrong;
+  }
+  std::string try_generate(comm::World& world) {
+    std::int64_t const stride = check_stride(case_);
+    return for_elements(world, [&](auto got, std::int64_t i) -> std::string {
+      if (i % stride != 0) return {};
+      auto const want = source_.at<decltype(got)>(0, i);
+      if (std::memcmp(&got, &want, sizeof got) == 0) return {};
+      return fmt::format("expected element {} to be the host's", i);
+    });
+  }
+  /// Numbers in (0, 1], with mean and variance of a uniform distribution to six standard deviations.
+  std::string try_uniform(comm::World& world) {
+    double sum = 0, squares = 0;
+    std::string const wrong = for_elements(world, [&](auto got, std::int64_t i) -> std::string {
+      auto const x = static_cast<double>(got);
+      sum += x - 0.5;
+      squares += (x - 0.5) * (x - 0.5);
+      if (x > 0 && x <= 1) return {};
+      return fmt::format("expected element {} to be in (0, 1], got {}", i, shown(x));
+    });
+    if (!wrong.empty()) return wrong;
+    auto const n = static_cast<double>(case_.size[0]);
+    double const mean = sum / n, variance = squares / n - 1.0 / 12;
+    if (std::abs(mean) <= 6 / std::sqrt(12 * n) && std::abs(variance) <= 6 / std::sqrt(180 * n)) {
+      return {};
+    }
+    return fmt::format("expected mean 0.5 and variance 1/12, got {} and {}", 0.5 + mean,
+                       1.0 / 12 + variance);
+  }
+
   /// The first and last bytes of the memory take marks and give them back, in the stream's order.
   std::string keeps_marks(void* memory, device::StreamView stream, std::size_t bytes) const {
     auto* const first = static_cast<std::byte*>(memory);
@@ -371,7 +446,7 @@ std::span<Api::Row const> Api::rows() {
   constexpr auto row = [](std::string_view name, kernels::Where where, std::string_view source,
                           std::string_view summary, void (Api::*call)(comm::World&),
                           std::string (Api::*trial)(comm::World&), Parts parts = Parts::none,
-                          bool copies = false, int preference = 0) {
+                          Result result = Result::marks, int preference = 0) {
     return Row{{.name = name,
                 .where = where,
                 .types = kernels::kEveryType,
@@ -381,7 +456,11 @@ std::span<Api::Row const> Api::rows() {
                call,
                trial,
                parts,
-               copies};
+               result};
+  };
+  constexpr auto of_reals = [](Row all_types) {
+    all_types.types = {core::DataType::f64, core::DataType::f32};
+    return all_types;
   };
   static constexpr Row all[] = {
       row("allocate", kAny, kTutorial, "device memory of `size` elements, got and given back",
@@ -396,15 +475,20 @@ std::span<Api::Row const> Api::rows() {
       row("register_host", kCuda, "own", "plain host memory, page-locked and released",
           &Api::register_host, &Api::try_register, Parts::acquire_release),
       row("launch", kAny, kTutorial, "the smallest kernel that can be checked; on a host a task",
-          &Api::launch, &Api::nothing_more, Parts::none, false, 10),
+          &Api::launch, &Api::nothing_more, Parts::none, Result::marks, 10),
       row("copy_to_device", kAny, kTutorial, "`size` elements from page-locked to device memory",
-          &Api::copy, &Api::nothing_more, Parts::none, true),
+          &Api::copy, &Api::nothing_more, Parts::none, Result::copied),
       row("copy_behind_work", kAny, kDcu, "32 fills, and copy_to_device with a wait after it",
-          &Api::copy_behind_work<false, true>, &Api::nothing_more, Parts::copy, true),
+          &Api::copy_behind_work<false, true>, &Api::nothing_more, Parts::copy, Result::copied),
       row("copy_between_waits", kAny, kDcu, "copy_behind_work with a wait before the copy, too",
-          &Api::copy_behind_work<true, true>, &Api::nothing_more, Parts::copy, true),
+          &Api::copy_behind_work<true, true>, &Api::nothing_more, Parts::copy, Result::copied),
       row("copy_without_wait", kAny, kDcu, "copy_behind_work with a wait before the copy alone",
-          &Api::copy_behind_work<true, false>, &Api::nothing_more, Parts::copy, true),
+          &Api::copy_behind_work<true, false>, &Api::nothing_more, Parts::copy, Result::copied),
+      row("generate", kAny, "own", "`size` random elements, made where they lie", &Api::generate,
+          &Api::try_generate, Parts::none, Result::generated),
+      of_reals(row("generate_curand", kCuda, kDcu,
+                   "`size` uniform numbers by cuRAND's default generator", &Api::generate_curand,
+                   &Api::try_uniform, Parts::none, Result::random)),
       row("create_stream", kAny, "own", "a stream, made and destroyed, which waits for it",
           &Api::create_stream, &Api::try_stream),
       row("create_event", kAny, "own", "an event, made and destroyed", &Api::create_event,
@@ -438,12 +522,13 @@ namespace entries {
 
 extern measure::WorkloadEntry const api = measure::entry({
     .schema = {.name = "api", .extents = {"n"}},
-    .summary = "single calls of the device's runtime: memory, streams, events, launches, queries",
+    .summary = "single calls of the device's runtime: memory, streams, events, launches, queries, "
+               "random numbers",
     .work = "1 call per rank",
     .local = true,
     .variants = rows_of(Api::rows()),
     .make = measure::make<Api>,
-    .secondary = {kAcquire, kRelease, kCopyCall},
+    .secondary = {kAcquire, kRelease, kCopyCall, kWritten},
 });
 
 }  // namespace entries

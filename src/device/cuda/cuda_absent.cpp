@@ -43,6 +43,11 @@ CudaContext::CudaContext(Facts const&) { fail_absent(); }
 CudaContext::~CudaContext() = default;
 bool CudaContext::allocate(std::size_t) { return context_ != nullptr; }
 
+// Nor is it missing where a run on a GPU is planned.
+std::string curand_absent() { return {}; }
+
+void curand_uniform(void*, core::DataType, std::int64_t, StreamView) { fail_absent(); }
+
 bool cuda_answers(CudaQuery, Facts const&) { fail_absent(); }
 
 Facts cuda_device_facts(int) { fail_absent(); }
