@@ -48,10 +48,10 @@ core::Exit parse_and_act(int argc, char** argv) {
   app.require_subcommand(1);
   commands::Action action;
   for (auto* const add :
-       {commands::add_run, commands::add_rerun, commands::add_doctor, commands::add_selftest,
-        commands::add_tune, commands::add_list, commands::add_explain, commands::add_report,
-        commands::add_predict, commands::add_compare, commands::add_job_scripts,
-        commands::add_completion, commands::add_manual}) {
+       {commands::add_check, commands::add_run, commands::add_rerun, commands::add_doctor,
+        commands::add_selftest, commands::add_tune, commands::add_list, commands::add_explain,
+        commands::add_report, commands::add_predict, commands::add_compare,
+        commands::add_job_scripts, commands::add_completion, commands::add_manual}) {
     add(app, action);
   }
   try {

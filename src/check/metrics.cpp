@@ -33,7 +33,7 @@ operation = "d2d")",
      .keys = R"(workload = "vector"
 type = "f32"
 size = "512Mi"
-size_host = "16Mi"
+size_host = "8Mi"
 operation = "add")",
      .min_share = kOfMemory},
     {.name = "l2_read",

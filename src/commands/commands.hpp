@@ -17,6 +17,7 @@ using Action = std::function<core::Exit(int& argc, char**& argv)>;
 
 // Each declares a command, which becomes the action where the command line names it.
 void add_run(CLI::App& app, Action& action);
+void add_check(CLI::App& app, Action& action);
 void add_rerun(CLI::App& app, Action& action);
 void add_doctor(CLI::App& app, Action& action);
 void add_selftest(CLI::App& app, Action& action);

@@ -2,6 +2,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "commands/help.hpp"
 
+#include "check/judges.hpp"
 #include "comm/transport.hpp"
 #include "commands/build_info.hpp"
 #include "commands/commands.hpp"
@@ -382,6 +383,10 @@ std::vector<std::string> words_of(std::string_view value) {
   } else if (value == "FAULT") {
     for (auto const& [fault, word] : enum_names(measure::Fault{})) {
       if (fault != measure::Fault::none) words.emplace_back(word);
+    }
+  } else if (value == "JUDGE") {
+    for (auto const& [judge, word] : enum_names(check::Judge{})) {
+      if (judge != check::Judge::measurement) words.emplace_back(word);
     }
   } else if (value == "NAME") {
     for (Topic const& topic : topics()) add_new(words, topic.name);

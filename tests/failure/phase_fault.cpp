@@ -1,13 +1,17 @@
 // SPDX-FileCopyrightText: 2026 The Quadrille developers
 // SPDX-License-Identifier: Apache-2.0
 //
-// `quadrille run` with a rank that goes wrong once it has entered a phase:
+// `quadrille run` or `check` with a rank that goes wrong once it has entered a phase:
 //   phase_fault PHASE FAULT FILE SET...
+//   phase_fault PHASE FAULT check OPTION...
 // PHASE is the end of a phase's name; the last rank is the culprit. Prints "in PHASE" before.
 #include "comm/job_guard.hpp"
 #include "comm/world.hpp"
+#include "commands/commands.hpp"
 #include "commands/run.hpp"
 #include "device/host/parallel.hpp"
+
+#include <CLI/CLI.hpp>
 
 #include <atomic>
 #include <chrono>
@@ -74,6 +78,13 @@ int main(int argc, char** argv) {
   if (argc < 4) return 2;
   g_phase = argv[1];
   g_fault = argv[2];
+  if (argv[3] == std::string_view{"check"}) {
+    CLI::App app;
+    commands::Action action;
+    commands::add_check(app, action);
+    app.parse(argc - 2, argv + 2);
+    return static_cast<int>(action(argc, argv));
+  }
   commands::RunArguments arguments;
   arguments.file = argv[3];
   arguments.sets.assign(argv + 4, argv + argc);
