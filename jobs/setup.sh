@@ -22,7 +22,7 @@ kokkos_cuda=false
 for argument in "$@"; do
   case "$argument" in
     --tests) packages+=(python3-h5py zsh groff-base clang-format codespell shellcheck libboost-context-dev
-      iproute2 procps environment-modules chromium chromium-driver python3-selenium python3-argcomplete
+      iproute2 procps debootstrap environment-modules chromium chromium-driver python3-selenium python3-argcomplete
       python3-jsonschema python3-lxml python3-pandas python3-requests python3-semver python3-yaml) && tests=true ;;
     --kokkos-cuda) kokkos_cuda=true ;;
     *) echo "usage: jobs/setup.sh [--tests] [--kokkos-cuda]" >&2 && exit 2 ;;

@@ -7,6 +7,7 @@
 # commands start what was built.
 set -euo pipefail
 here=$(cd "$(dirname "${BASH_SOURCE[0]}")/../.." && pwd)
+. "$here/tests/jobs/recipe.sh"
 scratch=$(mktemp -d)
 trap 'rm -rf "$scratch"' EXIT
 fail() {
@@ -34,7 +35,7 @@ done
 
 # steps NAME < COMMANDS: runs them in the copy of the tree, instead of at /opt/quadrille.
 steps() {
-  sed -e "s#/opt/quadrille#$scratch/tree#g" -e '/rm -rf .var.lib/d' -e 's# \\$##' >"$scratch/$1"
+  sed -e "s#/opt/quadrille#$scratch/tree#g" -e '/rm -rf .var.lib/d' >"$scratch/$1"
   rm -f "$PRETENDED"
   (cd "$scratch/tree" && PATH=$scratch/bin:$PATH HOST_ARCH=x86-64-v3 ARCHITECTURES=90a bash -eu "$scratch/$1") \
     >"$scratch/log" 2>&1 || fail "the steps of $1"
@@ -44,9 +45,7 @@ steps() {
     fail "$1 runs: $said"
 }
 cd "$here/jobs/containers"
-sed -n '/^RUN /,/[^\\]$/p' Dockerfile | sed -e 's/^RUN //' -e 's/^ *&& //' | steps Dockerfile
-mapfile -t arguments < <(sed -n '/^%arguments/,/^%/s/^ *\([A-Z_]*\)=\(.*\)/s#{{ \1 }}#\2#g/p' quadrille.def)
-sed -n '/^%post/,/^%/{//!p}' quadrille.def | sed -f <(printf '%s\n' "${arguments[@]}") | steps quadrille.def
+for recipe in Dockerfile quadrille.def; do recipe_build $recipe | steps $recipe; done
 for folder in "${ignored[@]}"; do
   [ ! -e "$scratch/tree/$folder/stale" ] || fail "quadrille.def keeps $folder"
 done
@@ -64,8 +63,7 @@ default_command() {
   grep -qE "^mpirun -n 2 .*quadrille run .*inputs/quickstart.toml$" "$PRETENDED" || fail "$1 starts: $(cat "$PRETENDED")"
   [ "$(wc -l <"$PRETENDED")" = 1 ] || fail "$1 does more than run: $(cat "$PRETENDED")"
 }
-sed -n 's/^CMD \[\(.*\)\]$/\1/p' Dockerfile | sed 's/, / /g' | default_command Dockerfile
-sed -n '/^%runscript/,$ {//!p}' quadrille.def | default_command quadrille.def
+for recipe in Dockerfile quadrille.def; do recipe_default $recipe | default_command $recipe; done
 
 for recipe in Dockerfile quadrille.def; do
   grep -qF "bash tests/run.sh" "$recipe" || fail "$recipe does not tell how to run the tests"
