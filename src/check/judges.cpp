@@ -129,6 +129,7 @@ class Judges {
     Metric const& metric = *reading.metric;
     double const share = speed_of(metric, reading.value) / speed_of(metric, expected);
     if (share >= 1 - allowed) return;
+    is_slow_ = true;
     add({.verdict = Verdict::slow,
          .judge = judge,
          .metric = &metric,
@@ -148,7 +149,7 @@ class Judges {
            .expected = reading.limit,
            .note = "above what the hardware can do: an error of measurement"});
     } else {
-      compare(Judge::physics, reading, metric.min_share * reading.limit, 0);
+      compare(Judge::physics, reading, metric.min_share * reading.limit, reading.uncertainty);
     }
   }
 
@@ -186,7 +187,13 @@ class Judges {
       add({.verdict = Verdict::unknown, .metric = &metric, .note = reading.missing});
       return;
     }
-    if (!(reading.uncertainty <= kMaxUncertainty * metric.band)) {
+    is_compared_ = is_slow_ = false;
+    if (!std::isnan(reading.uncertainty)) {
+      if (is_on(Judge::physics)) judge_physics(reading);
+      judge_by_others(subject, reading);
+    }
+    // What is slower than its whole interval allows is slow, however wide that is.
+    if (!is_slow_ && !(reading.uncertainty <= kMaxUncertainty * metric.band)) {
       add({.verdict = Verdict::unknown,
            .metric = &metric,
            .measured = reading.value,
@@ -194,9 +201,6 @@ class Judges {
                                100 * reading.uncertainty)});
       return;
     }
-    is_compared_ = false;
-    if (is_on(Judge::physics)) judge_physics(reading);
-    judge_by_others(subject, reading);
     assessment_.compared += is_compared_ ? 1 : 0;
   }
 
@@ -208,6 +212,7 @@ class Judges {
   Assessment assessment_;
   std::set<std::string> has_compared_gpus_;
   bool is_compared_ = false;  ///< the reading that is judged
+  bool is_slow_ = false;      ///< the same
 };
 
 }  // namespace

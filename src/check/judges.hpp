@@ -107,8 +107,8 @@ struct Assessment {
 /// peers: SLOW where slower than the median of the model by more than the metric's band and by five
 /// standard deviations, as the median of absolute deviations has them; of two the faster one counts.
 /// history: as reference, by the median of the same subject in earlier checks.
-/// To each band the uncertainty of the value is added. A value so uncertain that nothing can be said is
-/// UNKNOWN, and so is a subject of which nothing is compared, but for a node with GPUs of which something is.
+/// To each band, and to the share of physics, the uncertainty of the value is added. What is not SLOW and more
+/// uncertain than five bands is UNKNOWN, and so is a subject of which nothing is compared, but for a node with GPUs of which something is.
 std::vector<Assessment> assess(std::vector<Subject> const& subjects, Criteria const& criteria);
 
 /// Of the process: the most serious verdict's.

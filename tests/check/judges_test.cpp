@@ -143,6 +143,14 @@ TEST(Judges, WhatIsNotKnownNeverPasses) {
   EXPECT_EQ(found[3].finding.verdict, Verdict::pass);
 }
 
+TEST(Judges, WhatIsUncertainIsSlowWhereItsWholeIntervalIs) {
+  for (auto const& [value, verdict] : {std::pair{20.0, Verdict::slow}, {80.0, Verdict::unknown}}) {
+    std::vector<Subject> subjects = gpus({100, 100, 100, value});
+    subjects[3].readings[0].uncertainty = 0.3;
+    EXPECT_EQ(assess(subjects, {})[3].finding.verdict, verdict) << value;
+  }
+}
+
 TEST(Judges, LostNodesAreBroken) {
   std::vector<Subject> subjects{{.node = "node", .lost = "rank 1/2, phase 'copy: time'"}};
 
