@@ -99,6 +99,10 @@ Value published_rate(Record const& r) { return r.published > 0 ? Value{r.publish
 // Numbers on screen.
 std::string seconds(double value, Record const&) { return core::format_seconds(value); }
 std::string rate(double value, Record const& r) { return core::format_rate(value, r.unit); }
+/// Of calls the time of one, as their medians are.
+std::string rate_or_call(double value, Record const& r) {
+  return counts_calls(r) ? core::format_seconds(r.amount / value) : rate(value, r);
+}
 std::string bytes(double value, Record const&) { return core::format_bytes(value); }
 std::string microseconds(double value, Record const&) { return fmt::format("{:.2f}", value); }
 std::string joules(double value, Record const&) { return fmt::format("{:.3g} J", value); }
@@ -230,7 +234,7 @@ constexpr Column kColumns[]{
     {"share_of_local_low", csv, timed<&Record::share_of_local_low>},
     {"share_of_local_high", csv, timed<&Record::share_of_local_high>},
     {"local_is_suspect", both, plain<&Record::local_is_suspect>},
-    {"published_rate", csv, published_rate, {"published"}, rate},
+    {"published_rate", csv, published_rate, {"published"}, rate_or_call},
     {"published_on", csv, plain<&Record::published_on>, {"on", 0, left}},
     {.key = "error",
      .in = both,

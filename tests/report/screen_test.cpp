@@ -188,11 +188,14 @@ TEST(Screen, ShowsTheTimeOfACall) {
   r.workload = "api";
   r.amount = 1;
   r.unit = "call/s";
+  r.published = 1 / 50.3e-6;
+  r.published_on = "a GPU";
   finish(r);
 
   std::string const text = render_screen(result, {.width = 80});
 
   EXPECT_FALSE(has(text, "call/s")) << text;
+  EXPECT_TRUE(has(text, "50.3 us")) << text;
   std::string const row = line_of(text.substr(text.find("\napi: ") + 1), "launch ");
   EXPECT_TRUE(has(row, "2.50 us")) << text;
   EXPECT_TRUE(has(line_of(text, "api  "), "2.50 us")) << text;
