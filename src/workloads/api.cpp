@@ -68,9 +68,9 @@ class Api final : public measure::Workload {
     d.traits = {.host_timed = true, .state_depends_on_count = true};
     d.amount = ranks_;
     d.unit = "call/s";
-    d.memory_bytes = (leaves_elements(selected) + leaves(selected, Result::marks)) *
-                         static_cast<double>(bytes_) +
-                     kMarkBytes;
+    // Each row leaves one or the other, so that without rows yet one is counted.
+    int const arrays = std::max(1, leaves_elements(selected) + leaves(selected, Result::marks));
+    d.memory_bytes = arrays * static_cast<double>(bytes_) + kMarkBytes;
     d.host_bytes = (leaves(selected, Result::copied) + calls(selected, &Api::register_host) +
                     leaves(selected, Result::marks)) *
                    static_cast<double>(bytes_);
