@@ -54,7 +54,8 @@ def options(draw, workload, value_type, ranks):
         "alpha": lambda: draw.choice([1, -2, 3]),
         "beta": lambda: draw.choice([0, 0, 1, -3]),
         "layout": lambda: draw.choice(["nchw", "nhwc"] if "conv2d" in workload["name"] else ["nn", "nt", "tn", "tt"]),
-        "stride": lambda: draw.randint(1, 3),
+        # Of memory a GPU's rows alone have strides.
+        "stride": lambda: 1 if workload["name"] == "memory" else draw.randint(1, 3),
         "padding": lambda: draw.randint(0, 3),
         "dilation": lambda: draw.randint(1, 3),
         "block_size": lambda: draw.choice([8, 16, 32, 64, 128]),
