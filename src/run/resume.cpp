@@ -3,9 +3,11 @@
 #include "run/resume.hpp"
 
 #include "comm/job_guard.hpp"
+#include "core/config.hpp"
 #include "io/result_file.hpp"
 #include "report/compare.hpp"
 #include "report/open.hpp"
+#include "workloads/registry.hpp"
 
 #include <fmt/format.h>
 
@@ -111,7 +113,10 @@ std::string reopen(fs::path const& output, std::string const& id, RunStart& star
   if (!kept) return kept.why();
   measure::RunResult run = kept->result;
   report::read_cases(run);
-  measure::RunInfo const earlier = run.info;
+  measure::RunInfo earlier = run.info;
+  // With the defaults of keys that it did not have yet.
+  auto const config = core::resolve(earlier.config, path, {}, workloads::name_table());
+  if (config) earlier.config = core::to_toml(*config);
   if (std::string const what = difference(earlier, start.result.info); !what.empty()) {
     return fmt::format("'{}' cannot go on: {}; give what it had, or start another run",
                        start.directory.string(), what);
