@@ -67,20 +67,23 @@ Samples pair_samples(Metric const& metric, Record const& record, std::optional<i
   return worst;
 }
 
+/// One rank's of [repetition * ranks + rank].
+Samples of_rank(std::vector<double> const& all, int ranks, int rank) {
+  Samples mine;
+  for (auto i = static_cast<std::size_t>(rank); i < all.size();
+       i += static_cast<std::size_t>(ranks)) {
+    mine.push_back(all[i]);
+  }
+  return mine;
+}
+
 /// Of one rank, or of all as the slowest makes them.
 Samples samples_of(Metric const& metric, Record const& record, std::optional<int> rank) {
   if (metric.value == Value::pair_latency || metric.value == Value::pair_rate) {
     return pair_samples(metric, record, rank);
   }
-  auto const ranks = static_cast<std::size_t>(record.ranks);
-  Samples seconds;
-  if (rank) {
-    for (auto i = static_cast<std::size_t>(*rank); i < record.seconds.size(); i += ranks) {
-      seconds.push_back(record.seconds[i]);
-    }
-  } else {
-    seconds = measure::slowest_times(record.seconds, record.ranks);
-  }
+  Samples seconds = rank ? of_rank(record.seconds, record.ranks, *rank)
+                         : measure::slowest_times(record.seconds, record.ranks);
   if (metric.value == Value::time) return seconds;
   double const amount = rank ? record.amount / record.ranks : record.amount;
   for (double& value : seconds) value = amount / value;
@@ -89,11 +92,7 @@ Samples samples_of(Metric const& metric, Record const& record, std::optional<int
 
 /// The rank's clock, at the median.
 double clock_of(Record const& record, int rank) {
-  Samples clocks;
-  for (auto i = static_cast<std::size_t>(rank); i < record.clock_hz.size();
-       i += static_cast<std::size_t>(record.ranks)) {
-    clocks.push_back(record.clock_hz[i]);
-  }
+  Samples const clocks = of_rank(record.clock_hz, record.ranks, rank);
   return clocks.empty() ? 0 : core::summarize(clocks).median;
 }
 

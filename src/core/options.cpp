@@ -318,33 +318,52 @@ Option variant_option() {
   return option;
 }
 
-Option published_option() {
-  Option option{
-      "published", "a text or a list of texts",
-      "\"VARIANT: FIGURE\" of the technique's source, shown beside the measured one; \"VARIANT "
-      "METRIC: FIGURE\" of a secondary metric"};
+/// A text or a list of them, each of which `problem` looks at; empty ones count for nothing.
+Option texts(std::string_view key, std::string_view help, Texts Case::*member,
+             std::string (*problem)(Scalar const&)) {
+  Option option{key, "a text or a list of texts", help};
   option.list = true;
   option.sweeps = false;
-  option.set = [](OptionTarget& target, std::span<Scalar const> values) -> std::string {
-    Texts figures;
+  option.set = [member, problem](OptionTarget& target,
+                                 std::span<Scalar const> values) -> std::string {
+    Texts given;
     for (Scalar const& value : values) {
       if (!is_textual(value)) return fmt::format("{} is not a text", show(value));
       if (value.text.empty()) continue;
-      std::size_t const colon = value.text.find(": ");
-      if (colon == std::string::npos || colon == 0 || colon + 2 == value.text.size()) {
-        return fmt::format("{}: write \"VARIANT: FIGURE\"", show(value));
-      }
-      auto const figure = parse_figure(std::string_view{value.text}.substr(colon + 2), 1);
-      if (!figure) return figure.why();
-      figures.push_back(value.text);
+      if (std::string why = problem(value); !why.empty()) return why;
+      given.push_back(value.text);
     }
-    target.spec.published = figures;
+    target.spec.*member = given;
     return "";
   };
-  option.get = [](OptionTarget& target) {
-    return target.spec.published.empty() ? "\"\"" : quoted_list(target.spec.published);
+  option.get = [member](OptionTarget& target) {
+    Texts const& given = target.spec.*member;
+    return given.empty() ? "\"\"" : quoted_list(given);
   };
   return option;
+}
+
+std::string figure_problem(Scalar const& value) {
+  std::size_t const colon = value.text.find(": ");
+  if (colon == std::string::npos || colon == 0 || colon + 2 == value.text.size()) {
+    return fmt::format("{}: write \"VARIANT: FIGURE\"", show(value));
+  }
+  auto const figure = parse_figure(std::string_view{value.text}.substr(colon + 2), 1);
+  return figure ? "" : figure.why();
+}
+
+std::string launch_problem(Scalar const& value) {
+  auto const launch = parse_published_launch(value.text);
+  return launch ? "" : launch.why();
+}
+
+std::string count_problem(Scalar const& value) {
+  std::string_view const text = value.text;
+  std::size_t const colon = std::min(text.rfind(": "), text.size());
+  std::size_t const blank = text.find(' ');
+  bool const is_count =
+      blank > 0 && blank < colon && parse_real(text.substr(std::min(colon + 2, text.size())));
+  return is_count ? "" : fmt::format("{}: write \"VARIANT COUNTER: NUMBER\"", show(value));
 }
 
 Option published_on_option() {
@@ -356,64 +375,6 @@ Option published_on_option() {
         return "";
       },
       [](OptionTarget& target) { return quote(target.spec.published_on); });
-}
-
-Option published_launch_option() {
-  Option option{
-      "published_launch", "a text or a list of texts",
-      "what the source of a technique launched for its figure, \"VARIANT: 512x512 blocks, 8x8 "
-      "threads\", with m/8 for the first extent divided by 8 and rounded up, n and k for the "
-      "second "
-      "and the third; \"VARIANT: none, WHY\" where there is nothing to compare with"};
-  option.list = true;
-  option.sweeps = false;
-  option.set = [](OptionTarget& target, std::span<Scalar const> values) -> std::string {
-    Texts launches;
-    for (Scalar const& value : values) {
-      if (!is_textual(value)) return fmt::format("{} is not a text", show(value));
-      if (value.text.empty()) continue;
-      if (auto const launch = parse_published_launch(value.text); !launch) return launch.why();
-      launches.push_back(value.text);
-    }
-    target.spec.published_launch = launches;
-    return "";
-  };
-  option.get = [](OptionTarget& target) {
-    return target.spec.published_launch.empty() ? "\"\""
-                                                : quoted_list(target.spec.published_launch);
-  };
-  return option;
-}
-
-Option published_counts_option() {
-  Option option{
-      "published_counts", "a text or a list of texts",
-      "\"VARIANT COUNTER: NUMBER\" of a profile that the technique's source prints, for report "
-      "--profile; the counters are those of `quadrille list counters`"};
-  option.list = true;
-  option.sweeps = false;
-  option.set = [](OptionTarget& target, std::span<Scalar const> values) -> std::string {
-    Texts counts;
-    for (Scalar const& value : values) {
-      if (!is_textual(value)) return fmt::format("{} is not a text", show(value));
-      if (value.text.empty()) continue;
-      std::string_view const text = value.text;
-      std::size_t const colon = std::min(text.rfind(": "), text.size());
-      std::size_t const blank = text.find(' ');
-      if (blank == 0 || blank >= colon ||
-          !parse_real(text.substr(std::min(colon + 2, text.size())))) {
-        return fmt::format("{}: write \"VARIANT COUNTER: NUMBER\"", show(value));
-      }
-      counts.push_back(value.text);
-    }
-    target.spec.published_counts = counts;
-    return "";
-  };
-  option.get = [](OptionTarget& target) {
-    return target.spec.published_counts.empty() ? "\"\""
-                                                : quoted_list(target.spec.published_counts);
-  };
-  return option;
 }
 
 Option config_option() {
@@ -620,10 +581,22 @@ std::vector<Option> outer_options() {
                                 "much"))),
       everywhere(variant_option()),
       with(&OptionalKeys::config, config_option()),
-      published_option(),
+      texts("published",
+            "\"VARIANT: FIGURE\" of the technique's source, shown beside the measured one; "
+            "\"VARIANT METRIC: FIGURE\" of a secondary metric",
+            &Case::published, figure_problem),
       single(published_on_option()),
-      everywhere(published_launch_option()),
-      published_counts_option(),
+      everywhere(texts("published_launch",
+                       "what the source of a technique launched for its figure, \"VARIANT: 512x512 "
+                       "blocks, 8x8 threads\", with m/8 for the first extent divided by 8 and "
+                       "rounded up, n and k for the second and the third; \"VARIANT: none, WHY\" "
+                       "where there is nothing to compare with",
+                       &Case::published_launch, launch_problem)),
+      texts(
+          "published_counts",
+          "\"VARIANT COUNTER: NUMBER\" of a profile that the technique's source prints, for report "
+          "--profile; the counters are those of `quadrille list counters`",
+          &Case::published_counts, count_problem),
       everywhere(single(options::choice("vendor", at(&Case::vendor),
                                         "auto adds the vendor's library where there is one"))),
       options::method(everywhere(
