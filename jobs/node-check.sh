@@ -21,6 +21,7 @@
 #   RANKS       default: the number of GPUs, or 1
 #   LIMIT       seconds, default 30
 set -euo pipefail
+[ $# = 0 ] || { echo "node-check: takes no arguments; its settings are in node-check.env" >&2 && exit 2; }
 here=$(cd "$(dirname "${BASH_SOURCE[0]}")" && pwd)
 OPTIONS=()
 # shellcheck source=/dev/null

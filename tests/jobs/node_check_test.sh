@@ -35,6 +35,11 @@ node_check() {
   [ "$status" = "$expected" ] || fail "it ended with $status, not $expected"
 }
 
+status=0
+"$scratch/node-check.sh" --help 2>"$scratch/check.log" || status=$?
+[ "$status" = 2 ] || fail "arguments are refused, and nothing runs"
+grep -q "takes no arguments" "$scratch/check.log" || fail "a refusal says why"
+
 binary=$(realpath "$1")
 node_check 0 "" SLURM_JOB_ID=1
 grep -q "ended with 9: CHECK UNKNOWN" "$scratch/check.log" || fail "nothing to compare with"

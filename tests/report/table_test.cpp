@@ -2,6 +2,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "report/table.hpp"
 
+#include "device/kernel_text.hpp"
 #include "report/screen.hpp"
 #include "report/tables.hpp"
 #include "support/cases.hpp"
@@ -179,6 +180,28 @@ TEST(Table, NamesTheSlowestPairsOfManyRanksWithoutAMatrix) {
 
   EXPECT_NE(text.find("0 to 2: 3.00 us"), std::string::npos) << text;
   EXPECT_EQ(text.find("from a row's rank"), std::string::npos) << text;
+}
+
+TEST(Table, ComparesALaunchWithThatOfItsSource) {
+  measure::RunResult result = sample_result();
+  measure::Record& record = result.records[0];
+  record.kernels = {device::to_text(
+      {.name = "kernel", .grid = {128, 128, 1}, .block = {8, 8, 1}, .registers = 16}, {})};
+  auto const shown = [&](std::string const& launch) {
+    record.config =
+        fmt::format("[[case]]\nworkload = \"{}\"\nsize = 1024\npublished_launch = \"{}: {}\"\n",
+                    record.workload, record.variant, launch);
+    test::read_cases_again(result);
+    return render_details(result, {.width = 400});
+  };
+  auto const has = [](std::string const& text, std::string_view part) {
+    return text.find(part) != text.npos;
+  };
+  std::string const same = shown("m/8 x n/8 blocks, 8x8 threads");
+  EXPECT_TRUE(has(same, "published launch") && has(same, "m/8 x n/8 blocks, 8x8 threads")) << same;
+  EXPECT_FALSE(has(same, "differs here")) << same;
+  EXPECT_TRUE(has(shown("m/4 x n/8 blocks, 8x8 threads"), "8x8 threads (differs here)"));
+  EXPECT_TRUE(has(shown("none, a library's"), "a library's"));
 }
 
 TEST(RunHeader, NamesTheBuildAndTheRanks) {
