@@ -2,7 +2,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """The doctor says what is wrong, ends with 3, and its remedy works.
 
-doctor_test.py WRONG_SUM BINARY LAUNCHER...    WRONG_SUM: wrong_sum.cpp, for LD_PRELOAD, or "none"
+doctor_test.py WRONG_SUM BINARY LAUNCHER...    WRONG_SUM: wrong_sum.cpp, for LD_PRELOAD
 """
 import json
 import os
@@ -44,8 +44,7 @@ def main():
     cores = sum(rank["cores"] for rank in document["ranks"])
     check(threads["status"] == "WARN" or f" {cores:.0f} in all" in threads["text"], f"threads of all ranks: {threads}")
 
-    if wrong_sum != "none":
-        finds_a_wrong_sum(program, wrong_sum)
+    finds_a_wrong_sum(program, wrong_sum)
 
     # Every operation by each transport that serves, and one of these is taken for it.
     times = document["transport_times"]

@@ -13,7 +13,7 @@ using simt::Schedule;
 
 // Random orders interleave so many blocks.
 constexpr unsigned kResidentBlocks = 3;
-constexpr std::uint64_t kSeeds = 4;
+constexpr std::uint64_t kSeeds = 2;
 constexpr std::uint64_t kRacesSeed = 1;
 
 std::vector<Schedule> schedules() {
