@@ -131,11 +131,7 @@ std::vector<std::pair<std::string, std::string>> facts_of(
     device::Device& device, std::vector<device::ErrorCounter> const& before) {
   std::vector<std::pair<std::string, std::string>> facts;
   if (device.kind() == device::Kind::host) return facts;
-  device::PcieLink const link = device.pcie_link();
-  facts.emplace_back(
-      "PCIe", link.width == 0 ? "not told"
-                              : fmt::format("generation {} of {}, {} lanes of {}", link.generation,
-                                            link.max_generation, link.width, link.max_width));
+  facts = device::facts_of(device.settings());
   std::vector<device::ErrorCounter> const counters = device.error_counters();
   if (counters.empty()) facts.emplace_back("error counters", "not told");
   for (device::ErrorCounter const& counter : counters) {

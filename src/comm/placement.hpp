@@ -26,8 +26,9 @@ struct Placement {
   int threads = 1;
   double cores =
       0;  ///< of the node's, those of this rank: below 1 where ranks share one; 0 unknown
-  double cpu_quota = 0;  ///< CPUs' worth of time that control groups allow it; 0 for no limit
-  int local_size = 1;    ///< ranks on this node; not kept in files, which list all ranks
+  double cpu_quota = 0;       ///< CPUs' worth of time that control groups allow it; 0 for no limit
+  std::string settings = {};  ///< of a GPU at the start: what device::facts_of() tells, in a line
+  int local_size = 1;         ///< ranks on this node; not kept in files, which list all ranks
 };
 
 /// Visits the facts of a rank as visit(name, member) under the names they have in files: World
@@ -47,6 +48,7 @@ void visit_members(Place& place, Visit&& visit) {
   visit("threads", place.threads);
   visit("cores", place.cores);
   visit("cpu_quota", place.cpu_quota);
+  visit("settings", place.settings);
 }
 
 /// Two ranks that drive one GPU, the lower first; empty where none do.

@@ -297,6 +297,7 @@ void World::open(core::RunSettings const& settings) {
   mine.pci = device_->facts().pci;
   mine.numa = device_->facts().numa_node;
   mine.free_memory = static_cast<std::int64_t>(device_->free_memory());
+  if (gpu_) mine.settings = device::line_of(device_->settings());
 
   placements_.clear();
   for (std::string const& text : group_.all_gather(pack(mine))) placements_.push_back(unpack(text));

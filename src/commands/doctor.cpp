@@ -166,7 +166,7 @@ class Examination {
                     facts.compute_capability % 10, core::format_rate(facts.peak_bandwidth, "B/s"),
                     core::format_bytes(static_cast<double>(facts.l2_bytes))));
     add(Status::ok, "address", fmt::format("{}, PCI {}", facts.uuid, facts.pci));
-    add(findings_of(device::gpu_settings(facts.uuid), device.pcie_link()));
+    add(findings_of(device.settings()));
     add_kernels(facts);
     add_launches();
     for (auto const& [unit, name] : enum_names(device::Unit{})) {

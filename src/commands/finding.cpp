@@ -37,9 +37,9 @@ std::vector<Finding> findings_of(device::HostSettings const& settings, int nodes
   return found;
 }
 
-std::vector<Finding> findings_of(device::GpuSettings const& settings,
-                                 device::PcieLink const& link) {
+std::vector<Finding> findings_of(device::GpuSettings const& settings) {
   std::vector<Finding> found;
+  device::PcieLink const& link = settings.pcie;
   if (settings.corrects_errors) {
     bool const is_on = *settings.corrects_errors;
     found.push_back({is_on ? Status::ok : Status::warn, "ecc",
@@ -51,6 +51,32 @@ std::vector<Finding> findings_of(device::GpuSettings const& settings,
     found.push_back({is_on ? Status::ok : Status::warn, "persistence",
                      is_on ? "on" : "off: the driver starts anew with each program",
                      is_on ? "" : "start nvidia-persistenced"});
+  }
+  if (settings.power_limit_w && settings.default_power_limit_w) {
+    double const limit = *settings.power_limit_w, usual = *settings.default_power_limit_w;
+    bool const is_lowered = limit < 0.99 * usual;
+    found.push_back({is_lowered ? Status::warn : Status::ok, "power",
+                     fmt::format("limited to {:.0f} W, by default {:.0f} W", limit, usual),
+                     is_lowered ? fmt::format("nvidia-smi --power-limit={:.0f}", usual) : ""});
+  }
+  if (settings.recovery) {
+    bool const is_none = *settings.recovery == device::Recovery::none;
+    found.push_back({is_none ? Status::ok : Status::warn, "recovery",
+                     is_none
+                         ? "the driver asks for none"
+                         : fmt::format("the driver asks to {}", core::to_text(*settings.recovery)),
+                     is_none ? "" : "take the node out of service, and do so"});
+  }
+  if (auto const& rows = settings.remapped_rows) {
+    bool const is_sound = !rows->is_pending && !rows->has_failed;
+    found.push_back({is_sound ? Status::ok : Status::warn, "memory",
+                     rows->has_failed ? "a row with errors has no spare one"
+                     : rows->is_pending
+                         ? "a row with errors is in use until the GPU is reset"
+                         : fmt::format("{} rows remapped", rows->corrected + rows->uncorrected),
+                     is_sound           ? ""
+                     : rows->has_failed ? "replace the GPU"
+                                        : "nvidia-smi --gpu-reset"});
   }
   if (link.width > 0 && link.max_width > 0) {
     bool const is_whole = link.width == link.max_width;

@@ -3,7 +3,7 @@
 #pragma once
 
 #include "core/enum_names.hpp"
-#include "device/driver.hpp"
+#include "device/gpu_settings.hpp"
 #include "device/host/settings.hpp"
 #include "device/link.hpp"
 
@@ -29,6 +29,6 @@ struct Finding {
 
 /// Of a machine on which `nodes` such take part.
 std::vector<Finding> findings_of(device::HostSettings const& settings, int nodes);
-std::vector<Finding> findings_of(device::GpuSettings const& settings, device::PcieLink const& link);
+std::vector<Finding> findings_of(device::GpuSettings const& settings);
 
 }  // namespace quadrille::commands

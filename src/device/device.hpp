@@ -5,7 +5,7 @@
 #include "core/enum_set.hpp"
 #include "core/types.hpp"
 #include "core/units.hpp"
-#include "device/link.hpp"
+#include "device/gpu_settings.hpp"
 #include "device/views.hpp"
 
 #include <atomic>
@@ -119,7 +119,7 @@ class Device {
   virtual double busy_before() const { return 0; }
   /// Those that the platform tells of, the same ones in each call.
   virtual std::vector<ErrorCounter> error_counters() { return {}; }
-  virtual PcieLink pcie_link() const { return {}; }
+  virtual GpuSettings settings() const { return {}; }
   /// What joins this GPU and another one of the node, which this process may not use.
   virtual Link link_to(std::string const& /*uuid*/) const { return Link::unknown; }
   /// To be called by every thread but the creator before it uses the device.

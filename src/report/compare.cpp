@@ -270,6 +270,7 @@ void add_placement(Facts& facts, std::vector<comm::Placement> const& ranks) {
   });
   add("cpus", [](auto const& rank) { return rank.cpus; });
   add("threads", [](auto const& rank) { return fmt::format("{}", rank.threads); });
+  add("settings of GPUs", [](auto const& rank) { return rank.settings; });
 }
 
 /// What a launcher tells the ranks of a job: it names the job and its processes, of which placement

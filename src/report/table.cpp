@@ -344,6 +344,11 @@ std::string render_run_header(measure::RunInfo const& info, Terminal const& term
   }
   page.add_text(counts_of(info.ranks));
   page.add_table(placement_table(info.ranks));
+  std::map<std::string, std::vector<int>> settings;
+  for (comm::Placement const& rank : info.ranks) settings[rank.settings].push_back(rank.rank);
+  for (auto const& [line, ranks] : settings) {
+    if (!line.empty()) add("settings", fmt::format("of rank {}: {}", list_ranges(ranks), line));
+  }
   return write_text(page, terminal);
 }
 

@@ -37,13 +37,35 @@ TEST(Findings, JudgeHowAHostIsSetUp) {
 TEST(Findings, JudgeHowAGpuIsSetUp) {
   device::PcieLink const whole{.generation = 1, .width = 16, .max_generation = 5, .max_width = 16};
   device::PcieLink const half{.generation = 5, .width = 8, .max_generation = 5, .max_width = 16};
-  device::GpuSettings const good{true, true, 18, 18}, bad{false, false, 18, 17};
-  for (char const* const name : {"ecc", "persistence", "pcie", "nvlink"}) {
-    EXPECT_EQ(named(findings_of(good, whole), name).status, Status::ok) << name;
-    EXPECT_EQ(named(findings_of(bad, half), name).status, Status::warn) << name;
-    EXPECT_EQ(named(findings_of({}, {}), name).name, "none") << name;
+  device::GpuSettings const good{.corrects_errors = true,
+                                 .is_persistent = true,
+                                 .nvlinks = 18,
+                                 .nvlinks_up = 18,
+                                 .power_limit_w = 700,
+                                 .default_power_limit_w = 700,
+                                 .recovery = device::Recovery::none,
+                                 .remapped_rows = device::RemappedRows{.corrected = 1},
+                                 .pcie = whole};
+  device::GpuSettings const bad{.corrects_errors = false,
+                                .is_persistent = false,
+                                .nvlinks = 18,
+                                .nvlinks_up = 17,
+                                .power_limit_w = 600,
+                                .default_power_limit_w = 700,
+                                .recovery = device::Recovery::reset,
+                                .remapped_rows = device::RemappedRows{.is_pending = true},
+                                .pcie = half};
+  for (char const* const name :
+       {"ecc", "persistence", "pcie", "nvlink", "power", "recovery", "memory"}) {
+    EXPECT_EQ(named(findings_of(good), name).status, Status::ok) << name;
+    EXPECT_EQ(named(findings_of(bad), name).status, Status::warn) << name;
+    EXPECT_EQ(named(findings_of(device::GpuSettings{}), name).name, "none") << name;
   }
-  EXPECT_EQ(named(findings_of({.nvlinks = 12}, whole), "nvlink").status, Status::ok);
+  EXPECT_EQ(named(findings_of({.nvlinks = 12}), "nvlink").status, Status::ok);
+  EXPECT_EQ(
+      named(findings_of({.remapped_rows = device::RemappedRows{.has_failed = true}}), "memory")
+          .remedy,
+      "replace the GPU");
 }
 
 }  // namespace

@@ -56,6 +56,34 @@ nvmlReturn_t nvmlDeviceGetEccMode(nvmlDevice_t, nvmlEnableState_t* now,
 nvmlReturn_t nvmlDeviceGetPersistenceMode(nvmlDevice_t, nvmlEnableState_t* state) {
   return tell(state, nvml_stand_in_answers.persistence);
 }
+nvmlReturn_t nvmlDeviceGetEnforcedPowerLimit(nvmlDevice_t, unsigned* milliwatts) {
+  return tell(milliwatts, nvml_stand_in_answers.power_limit_mw);
+}
+nvmlReturn_t nvmlDeviceGetPowerManagementDefaultLimit(nvmlDevice_t, unsigned* milliwatts) {
+  return tell(milliwatts, nvml_stand_in_answers.default_power_limit_mw);
+}
+nvmlReturn_t nvmlDeviceGetFieldValues(nvmlDevice_t, int count, nvmlFieldValue_t* fields) {
+  for (nvmlFieldValue_t* field = fields; field != fields + count; ++field) {
+    field->nvmlReturn = field->fieldId == NVML_FI_DEV_GET_GPU_RECOVERY_ACTION
+                            ? tell(&field->value.uiVal, nvml_stand_in_answers.recovery)
+                            : NVML_ERROR_NOT_SUPPORTED;
+  }
+  return NVML_SUCCESS;
+}
+nvmlReturn_t nvmlDeviceGetRemappedRows(nvmlDevice_t, unsigned* corrected, unsigned* uncorrected,
+                                       unsigned* pending, unsigned* failed) {
+  *uncorrected = 0;
+  *pending = nvml_stand_in_answers.pending;
+  *failed = nvml_stand_in_answers.failed;
+  return tell(corrected, nvml_stand_in_answers.remapped);
+}
+nvmlReturn_t nvmlDeviceGetRetiredPages(nvmlDevice_t, nvmlPageRetirementCause_t, unsigned* count,
+                                       unsigned long long*) {
+  if (nvml_stand_in_answers.retired_pages == 0) return tell(count, 0);
+  // As NVML, which has more addresses than there is room for.
+  nvmlReturn_t const told = tell(count, nvml_stand_in_answers.retired_pages);
+  return told == NVML_SUCCESS ? NVML_ERROR_INSUFFICIENT_SIZE : told;
+}
 nvmlReturn_t nvmlDeviceGetNvLinkState(nvmlDevice_t, unsigned link, nvmlEnableState_t* state) {
   if (link >= nvml_stand_in_answers.links) return NVML_ERROR_NOT_SUPPORTED;
   *state = link < nvml_stand_in_answers.links_up ? NVML_FEATURE_ENABLED : NVML_FEATURE_DISABLED;

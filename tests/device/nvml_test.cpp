@@ -53,7 +53,7 @@ TEST(Nvml, TakesWhatIsHiddenForUnknown) {
   EXPECT_EQ(now->clock_hz, 1.2e9);
   EXPECT_EQ(now->memory_clock_hz, 2.619e9);
   EXPECT_EQ(now->power_w, 0);
-  EXPECT_EQ(nvml.pcie_link().peak_bandwidth(), 0);
+  EXPECT_EQ(nvml.settings().pcie.peak_bandwidth(), 0);
   answers().clock_mhz = test::kHidden;
   EXPECT_FALSE(nvml.read());
 }
@@ -68,7 +68,7 @@ TEST(Nvml, ReadsHowBusyTheGpuIs) {
 
 TEST(Nvml, ReadsTheLinkToTheHost) {
   answers() = {.generation = 1, .width = 8, .max_generation = 5, .max_width = 16};
-  PcieLink const link = Nvml{"GPU-stand-in"}.pcie_link();
+  PcieLink const link = Nvml{"GPU-stand-in"}.settings().pcie;
   EXPECT_EQ(link.generation, 1);
   EXPECT_EQ(link.width, 8);
   EXPECT_EQ(link.max_generation, 5);
@@ -94,11 +94,42 @@ TEST(Nvml, ReadsHowTheGpuIsSetUp) {
   EXPECT_EQ(Nvml{"GPU-other"}.settings().corrects_errors, std::nullopt);
 }
 
+TEST(Nvml, ReadsWhatTheGpuHasBeenThrough) {
+  answers() = {
+      .power_limit_mw = 650'000, .recovery = NVML_GPU_RECOVERY_ACTION_GPU_RESET, .pending = 1};
+  GpuSettings const settings = Nvml{"GPU-stand-in"}.settings();
+  EXPECT_EQ(settings.power_limit_w, 650);
+  EXPECT_EQ(settings.default_power_limit_w, 700);
+  EXPECT_EQ(settings.recovery, Recovery::reset);
+  EXPECT_EQ(settings.remapped_rows, (RemappedRows{.corrected = 2, .is_pending = true}));
+  EXPECT_EQ(settings.retired_pages, std::nullopt);
+  EXPECT_EQ(
+      line_of(settings),
+      "power limit 650 W; default power limit 700 W; persistence on; ECC on; recovery action "
+      "reset the GPU; replaced memory 2 remapped rows after corrected and 0 after uncorrected "
+      "errors, more pending; PCIe generation 1 of 5, 16 of 16 lanes; NVLink 18 of 18 links up");
+  for (unsigned const pages : {0U, 3U}) {  // a GPU before Ampere
+    answers() = {.remapped = test::kHidden, .retired_pages = pages};
+    EXPECT_EQ(Nvml{"GPU-stand-in"}.settings().retired_pages, 2 * pages);
+    EXPECT_EQ(Nvml{"GPU-stand-in"}.settings().remapped_rows, std::nullopt);
+  }
+  answers() = {
+      .power_limit_mw = test::kHidden, .recovery = test::kHidden, .remapped = test::kHidden};
+  for (auto const& [name, value] : facts_of(Nvml{"GPU-stand-in"}.settings())) {
+    bool const is_hidden =
+        name == "power limit" || name == "recovery action" || name == "replaced memory";
+    EXPECT_EQ(value == "not told", is_hidden) << name;
+  }
+  for (auto const& [name, value] : facts_of(Nvml{"GPU-other"}.settings())) {
+    EXPECT_NE(value.find("not told"), value.npos) << name;
+  }
+}
+
 TEST(Nvml, TellsNothingOfAGpuThatItDoesNotSee) {
   Nvml nvml{"GPU-other"};
   EXPECT_FALSE(nvml.read());
   EXPECT_TRUE(nvml.error_counters().empty());
-  EXPECT_EQ(nvml.pcie_link().max_width, 0);
+  EXPECT_EQ(nvml.settings().pcie.max_width, 0);
   EXPECT_EQ(nvml.link_to("GPU-stand-in"), Link::unknown);
 }
 

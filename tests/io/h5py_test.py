@@ -32,7 +32,7 @@ def check_result(file: h5py.File) -> None:
     columns = file["ranks"].dtype
     assert columns.names == (
         "rank", "node", "local_rank", "device", "uuid", "pci", "numa", "cpu_mask", "memory", "threads",
-        "cores", "cpu_quota")
+        "cores", "cpu_quota", "settings")
     types = [columns[name].str for name in columns.names if columns[name].kind == "i"]
     assert types == ["<i4", "<i4", "<i4", "<i8", "<i4"]
     texts = [name for name in columns.names if h5py.check_string_dtype(columns[name])]

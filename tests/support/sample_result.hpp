@@ -128,7 +128,8 @@ inline measure::RunResult sample_result() {
   result.info.environment = {{"OMP_NUM_THREADS", "2"}, {"OMP_EMPTY", ""}};
   result.info.ranks = {{0, "n1", 0, "host", "", "", 0, "0-3", 1LL << 40, 4},
                        {1, "n1", 1, "host", "", "", 1, "4-7", 1LL << 40, 4},
-                       {2, "n2", 0, "H200", "GPU-1", "0000:17:00.0", -1, "0", 5, 1}};
+                       {2, "n2", 0, "H200", "GPU-1", "0000:17:00.0", -1, "0", 5, 1, 0, 0,
+                        "power limit 650 W; ECC on"}};
   result.info.events = {"warning: one rank is slow", "retry"};
   result.records = {sample_record(), skipped_record()};
   return result;

@@ -29,8 +29,6 @@ int cuda_device_count(std::string* why) {
 
 std::string driver_version() { return "none"; }
 
-GpuSettings gpu_settings(std::string const&) { return {}; }
-
 void cuda_synchronize() { fail_absent(); }
 
 int cuda_multiprocessors(int) { fail_absent(); }

@@ -49,14 +49,24 @@ std::optional<Count> pcie_replays(Library const& library, nvmlDevice_t gpu, int)
   return count;
 }
 
-/// Of the memory: by corrected and by uncorrected errors together.
-std::optional<Count> remapped_rows(Library const& library, nvmlDevice_t gpu, int) {
-  unsigned corrected = 0, uncorrected = 0, pending = 0, failed = 0;
-  if (!succeeds(QUAD_NVML(library, nvmlDeviceGetRemappedRows), gpu, &corrected, &uncorrected,
-                &pending, &failed)) {
+std::optional<RemappedRows> remapped(Library const& library, nvmlDevice_t gpu) {
+  RemappedRows rows;
+  unsigned is_pending = 0, has_failed = 0;
+  if (!succeeds(QUAD_NVML(library, nvmlDeviceGetRemappedRows), gpu, &rows.corrected,
+                &rows.uncorrected, &is_pending, &has_failed)) {
     return {};
   }
-  return Count{corrected} + uncorrected + pending + failed;
+  rows.is_pending = is_pending != 0;
+  rows.has_failed = has_failed != 0;
+  return rows;
+}
+
+/// Of the memory: by corrected and by uncorrected errors together.
+std::optional<Count> remapped_rows(Library const& library, nvmlDevice_t gpu, int) {
+  auto const rows = remapped(library, gpu);
+  if (!rows) return {};
+  return Count{rows->corrected} + rows->uncorrected + (rows->is_pending ? 1 : 0) +
+         (rows->has_failed ? 1 : 0);
 }
 
 struct Row {
@@ -99,6 +109,36 @@ core::EnumSet<ClockLimit> clock_limits(Library const& library, nvmlDevice_t gpu)
     if ((reasons & reason) != 0) limits.insert(limit);
   }
   return limits;
+}
+
+std::optional<Recovery> recovery_action(Library const& library, nvmlDevice_t gpu) {
+  nvmlFieldValue_t field{};
+  field.fieldId = NVML_FI_DEV_GET_GPU_RECOVERY_ACTION;
+  bool const is_told = succeeds(QUAD_NVML(library, nvmlDeviceGetFieldValues), gpu, 1, &field) &&
+                       field.nvmlReturn == NVML_SUCCESS;
+  if (!is_told) return {};
+  switch (field.value.uiVal) {
+    case NVML_GPU_RECOVERY_ACTION_NONE: return Recovery::none;
+    case NVML_GPU_RECOVERY_ACTION_GPU_RESET: return Recovery::reset;
+    case NVML_GPU_RECOVERY_ACTION_NODE_REBOOT: return Recovery::reboot;
+    case NVML_GPU_RECOVERY_ACTION_DRAIN_P2P: return Recovery::drain;
+    case NVML_GPU_RECOVERY_ACTION_DRAIN_AND_RESET: return Recovery::drain_and_reset;
+    default: return {};
+  }
+}
+
+std::optional<unsigned> retired_pages(Library const& library, nvmlDevice_t gpu) {
+  unsigned sum = 0;
+  for (auto const cause : {NVML_PAGE_RETIREMENT_CAUSE_MULTIPLE_SINGLE_BIT_ECC_ERRORS,
+                           NVML_PAGE_RETIREMENT_CAUSE_DOUBLE_BIT_ECC_ERROR}) {
+    unsigned count = 0;  // room for no addresses: NVML only counts then
+    auto* const get = QUAD_NVML(library, nvmlDeviceGetRetiredPages);
+    if (get == nullptr) return {};
+    nvmlReturn_t const answer = get(gpu, cause, &count, nullptr);
+    if (answer != NVML_SUCCESS && answer != NVML_ERROR_INSUFFICIENT_SIZE) return {};
+    sum += count;
+  }
+  return sum;
 }
 
 }  // namespace
@@ -161,17 +201,6 @@ std::vector<ErrorCounter> Nvml::error_counters() {
   return counters;
 }
 
-PcieLink Nvml::pcie_link() const {
-  auto const told = [this](auto* get) {
-    unsigned value = 0;
-    return handle_ != nullptr && succeeds(get, handle_, &value) ? static_cast<int>(value) : 0;
-  };
-  return {.generation = told(QUAD_NVML(library_, nvmlDeviceGetCurrPcieLinkGeneration)),
-          .width = told(QUAD_NVML(library_, nvmlDeviceGetCurrPcieLinkWidth)),
-          .max_generation = told(QUAD_NVML(library_, nvmlDeviceGetMaxPcieLinkGeneration)),
-          .max_width = told(QUAD_NVML(library_, nvmlDeviceGetMaxPcieLinkWidth))};
-}
-
 GpuSettings Nvml::settings() const {
   GpuSettings settings;
   if (handle_ == nullptr) return settings;
@@ -185,6 +214,24 @@ GpuSettings Nvml::settings() const {
     ++settings.nvlinks;
     settings.nvlinks_up += state == NVML_FEATURE_ENABLED ? 1 : 0;
   }
+  auto const told = [this](auto* get) -> std::optional<unsigned> {
+    unsigned value = 0;
+    return succeeds(get, handle_, &value) ? std::optional{value} : std::nullopt;
+  };
+  auto const watts = [](std::optional<unsigned> milliwatts) {
+    return milliwatts ? std::optional{1e-3 * *milliwatts} : std::nullopt;
+  };
+  settings.power_limit_w = watts(told(QUAD_NVML(library_, nvmlDeviceGetEnforcedPowerLimit)));
+  settings.default_power_limit_w =
+      watts(told(QUAD_NVML(library_, nvmlDeviceGetPowerManagementDefaultLimit)));
+  settings.recovery = recovery_action(library_, handle_);
+  settings.remapped_rows = remapped(library_, handle_);
+  if (!settings.remapped_rows) settings.retired_pages = retired_pages(library_, handle_);
+  auto const link = [&](auto* get) { return static_cast<int>(told(get).value_or(0)); };
+  settings.pcie = {.generation = link(QUAD_NVML(library_, nvmlDeviceGetCurrPcieLinkGeneration)),
+                   .width = link(QUAD_NVML(library_, nvmlDeviceGetCurrPcieLinkWidth)),
+                   .max_generation = link(QUAD_NVML(library_, nvmlDeviceGetMaxPcieLinkGeneration)),
+                   .max_width = link(QUAD_NVML(library_, nvmlDeviceGetMaxPcieLinkWidth))};
   return settings;
 }
 
