@@ -307,6 +307,7 @@ void write_case(hid_t cases, Record const& record) {
   visit_summary(record, attribute);
   // Shown on the screen too, but not kept in a record.
   attribute("percent_of_peak", percent_of_peak(record));
+  attribute("percent_of_peak_at_clock", percent_of_peak_at_clock(record));
   attribute("intensity", intensity(record));
   if (auto const ceiling = ceiling_of(record)) {
     attribute("ceiling", ceiling->rate);

@@ -131,6 +131,13 @@ double peak_at_clock(Record const& record) {
   return std::min(1.0, kClockMargin * share) * record.peak;
 }
 
+/// The clock during the samples, at the median, as a share of that at which the device has its peak.
+std::optional<double> clock_share(Record const& record) {
+  if (record.clock_hz.empty() || record.peak_clock_hz <= 0) return std::nullopt;
+  double const clock = core::summarize(record.clock_hz).median;
+  return clock > 0 ? std::optional{clock / record.peak_clock_hz} : std::nullopt;
+}
+
 /// What the search for a library's call saw of it, in a row of launches, is the least that it takes at
 /// the clock of then, at best the highest. That a row takes longer, at the power limit, is no doubt
 /// about samples between which the device rests; that samples do is one: they may show the host.
@@ -138,10 +145,7 @@ void judge_search(Record& record) {
   constexpr double kMinSeconds = 20e-6, kTolerance = 1.1;
   bool const is_comparable = record.searched_s >= kMinSeconds && record.buffer_sets == 1;
   if (!is_comparable || !std::isfinite(record.searched_s)) return;
-  double share = 1;
-  if (!record.clock_hz.empty() && record.peak_clock_hz > 0) {
-    share = std::min(1.0, core::summarize(record.clock_hz).median / record.peak_clock_hz);
-  }
+  double const share = std::min(1.0, clock_share(record).value_or(1));
   if (record.time.median * share <= kTolerance * record.searched_s) return;
   add_suspect(record, fmt::format("the samples show {}, the search for this call {}",
                                   core::format_seconds(record.time.median),
@@ -210,6 +214,11 @@ double rate_of(PairTimes const& pair) {
 std::optional<double> percent_of_peak(Record const& record) {
   if (!(record.peak > 0 && record.rate > 0)) return std::nullopt;
   return 100 * record.rate / record.peak;
+}
+
+std::optional<double> percent_of_peak_at_clock(Record const& record) {
+  auto const percent = percent_of_peak(record), share = clock_share(record);
+  return percent && share ? std::optional{*percent / *share} : std::nullopt;
 }
 
 std::optional<double> intensity(Record const& record) {

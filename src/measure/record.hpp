@@ -231,6 +231,8 @@ struct Record {
 double rate_of(SecondaryMetric const& extra, Record const& record);
 /// The rate as a share of the peak of all ranks' devices; empty where either is unknown.
 std::optional<double> percent_of_peak(Record const& record);
+/// The same at the clock of the samples, at the median; empty, too, where devices do not tell it.
+std::optional<double> percent_of_peak_at_clock(Record const& record);
 /// Operations for each byte of compulsory traffic; empty where there is none.
 std::optional<double> intensity(Record const& record);
 /// The highest rate that the roofline of a record allows, in its unit.

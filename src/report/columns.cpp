@@ -68,6 +68,7 @@ Value told(Record const& r) {
 }
 Value work_rate(Record const& r) { return r.rate > 0 ? speed(r, r.rate) : Value{}; }
 Value peak_share(Record const& r) { return speed(r, percent_of_peak(r)); }
+Value peak_share_at_clock(Record const& r) { return speed(r, percent_of_peak_at_clock(r)); }
 Value intensity_of(Record const& r) { return finite(intensity(r)); }
 Value ceiling(Record const& r) {
   auto const found = ceiling_of(r);
@@ -204,6 +205,7 @@ constexpr Column kColumns[]{
     {"message_bytes", both, message_bytes, {"message"}, bytes},
     {"latency_us", both, latency_us, {"latency us"}, microseconds},
     {"percent_of_peak", both, peak_share, {"% peak"}, percent, "peak"},
+    {"percent_of_peak_at_clock", both, peak_share_at_clock, {"% at clock"}, percent, "at clock"},
     {"intensity", both, intensity_of, {"FLOP/B"}, three_digits, "intensity"},
     {"ceiling", both, ceiling, {"ceiling"}, rate, "ceiling"},
     {"percent_of_ceiling", both, ceiling_share, {"% reached"}, percent, "reached"},

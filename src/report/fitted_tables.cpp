@@ -257,6 +257,7 @@ void add_figures(Rows& rows, Records const& records) {
   rows.add_details({"ratio_to_copy"});
   rows.add("peak", Align::right, 28, peak_share);
   rows.add_details({"percent_of_peak"});
+  rows.add("percent_of_peak_at_clock", 5);
   rows.add("reached", Align::right, 6, ceiling_share);
   rows.add_details(
       {"percent_of_ceiling", "ceiling", "roof", "ceiling_is_measured", "intensity", "limit"});
