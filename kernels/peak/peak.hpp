@@ -55,6 +55,9 @@ struct Problem {
   int workers = 0;
   std::int32_t const* start = nullptr;  ///< kStarts numbers
   std::uint64_t* result = nullptr;      ///< workers x Loop::results
+  /// As many: the multiprocessor, or the CPU of a host, that each result was made on, by the number that it
+  /// has there. May be missing.
+  std::uint32_t* processor = nullptr;
 };
 
 Variants<Problem> variants();
@@ -83,6 +86,10 @@ inline constexpr std::uint32_t kMapConstantOfIntegers = 0x9E3779B9;
 /// loop for maps.
 std::uint64_t last_bits(Types const& types, Loop const& loop, std::int64_t steps,
                         std::int32_t start);
+
+/// What is wrong with the host, by whose numbers others are judged: whether orbits in the type end where they do
+/// everywhere. Empty where nothing is, and for sums.
+std::string fault_of_host(Types const& types);
 
 /// Of a host.
 inline constexpr Loop kHostLoop{.results = 8, .chains = 128};

@@ -2,6 +2,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
+#include "common/ptx/threads.cuh"
 #include "common/simt.cuh"
 #include "peak/peak.hpp"
 
@@ -52,14 +53,22 @@ __device__ inline std::uint32_t packed_starts_of(std::int32_t const* starts, int
 /// The bits of both f16 of a register, added.
 __device__ inline std::uint32_t added_halves(std::uint32_t x) { return (x & 0xFFFFU) + (x >> 16); }
 
+/// What a thread leaves, both by its number.
+struct Results {
+  std::uint64_t* result;
+  std::uint32_t* processor;  ///< may be missing
+};
+inline Results results_of(Problem const& p) { return {p.result, p.processor}; }
+
 /// Writes what a thread's numbers ended with.
 template <class T, int kNumbers>
-__device__ inline void write_result(std::uint64_t* result, T const (&x)[kNumbers]) {
+__device__ inline void write_result(Results const& to, T const (&x)[kNumbers]) {
   std::int64_t const at = result_index();
   auto sum = static_cast<std::uint64_t>(at);
 #pragma unroll
   for (int i = 0; i < kNumbers; ++i) sum += bits_of(x[i]);
-  result[at] = sum;
+  to.result[at] = sum;
+  if (to.processor != nullptr) to.processor[at] = ptx::smid();
 }
 
 #endif  // QUAD_KERNELS

@@ -63,7 +63,7 @@ __device__ T first_of(std::int32_t const* starts, int r) {
 
 template <class T>
 __global__ void __launch_bounds__(kThreads, kBlocks)
-    peak_fma_kernel(std::int32_t const* starts, std::int64_t multiply_adds, std::uint64_t* result) {
+    peak_fma_kernel(std::int32_t const* starts, std::int64_t multiply_adds, Results results) {
   constexpr int kChains = std::is_same_v<T, Halves> ? 2 * kRegisters : kRegisters;
   std::int64_t const steps = steps_here<kBlocks, kBlocks * kThreads * kChains>(multiply_adds);
   T x[kRegisters];
@@ -74,13 +74,13 @@ __global__ void __launch_bounds__(kThreads, kBlocks)
 #pragma unroll
     for (int r = 0; r < kRegisters; ++r) x[r] = map(x[r]);
   }
-  write_result(result, x);
+  write_result(results, x);
 }
 
 template <class T>
 void launch_as(Problem const& p, device::StreamView stream) {
   QUAD_LAUNCH(peak_fma_kernel<T>, static_cast<unsigned>(p.workers * kBlocks), kThreads, 0, stream,
-              p.start, p.multiply_adds, p.result);
+              p.start, p.multiply_adds, results_of(p));
 }
 
 void launch(Problem const& p, device::StreamView stream) {

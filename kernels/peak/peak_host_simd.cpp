@@ -15,6 +15,8 @@
 #include "device/host/parallel.hpp"
 #include "peak/peak.hpp"
 
+#include <sched.h>
+
 #include <array>
 #include <bit>
 #include <cmath>
@@ -69,6 +71,7 @@ void enqueue(Problem const& problem, device::StreamView stream) {
       std::int32_t const* const starts = p.start + i * kHostLoop.chains % kStarts;
       p.result[i] = static_cast<std::uint64_t>(i) +
                     result_of<T>(starts, steps_of(p, kHostLoop, i / kHostLoop.results));
+      if (p.processor != nullptr) p.processor[i] = static_cast<std::uint32_t>(sched_getcpu());
     });
   });
 }

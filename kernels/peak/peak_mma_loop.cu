@@ -86,7 +86,7 @@ inline constexpr std::int64_t kMultiplyAdds = loop_of(Types{type, compute}).mult
 
 template <core::DataType type, core::Compute compute>
 __global__ void __launch_bounds__(kThreads, kBlocks)
-    peak_mma_kernel(std::int32_t const* starts, std::int64_t multiply_adds, std::uint64_t* result) {
+    peak_mma_kernel(std::int32_t const* starts, std::int64_t multiply_adds, Results results) {
   std::int64_t const steps = steps_here<kBlocks, kMultiplyAdds<type, compute>>(multiply_adds);
   constexpr bool kHalfSums = compute == core::Compute::f16;
   constexpr int kNumbers = 4 * kTiles;
@@ -123,13 +123,13 @@ __global__ void __launch_bounds__(kThreads, kBlocks)
     accumulators[i] = d[i / Of::kD][i % Of::kD];
     if constexpr (kHalfSums) accumulators[i] = added_halves(accumulators[i]);
   }
-  write_result(result, accumulators);
+  write_result(results, accumulators);
 }
 
 template <core::DataType type, core::Compute compute>
 void launch_as(Problem const& p, device::StreamView stream) {
   QUAD_LAUNCH((peak_mma_kernel<type, compute>), static_cast<unsigned>(p.workers * kBlocks),
-              kThreads, 0, stream, p.start, p.multiply_adds, p.result);
+              kThreads, 0, stream, p.start, p.multiply_adds, results_of(p));
 }
 
 void launch(Problem const& p, device::StreamView stream) {

@@ -74,8 +74,7 @@ inline constexpr int kSharedWords = (compute == core::Compute::f16 ? 2 : 1) * kW
 
 template <core::DataType type, core::Compute compute>
 __global__ void __launch_bounds__(kThreads, 1)
-    peak_wgmma_kernel(std::int32_t const* starts, std::int64_t multiply_adds,
-                      std::uint64_t* result) {
+    peak_wgmma_kernel(std::int32_t const* starts, std::int64_t multiply_adds, Results results) {
   std::int64_t const steps = steps_here<1, kMultiplyAdds<type, compute>>(multiply_adds);
   constexpr bool kHalfSums = compute == core::Compute::f16;
   QUAD_DYNAMIC_SHARED(std::uint32_t, tiles);  // A, B, and in f16 the A that goes back
@@ -123,13 +122,13 @@ __global__ void __launch_bounds__(kThreads, 1)
 #pragma unroll
     for (auto& accumulators : d) accumulators = added_halves(accumulators);
   }
-  write_result(result, d);
+  write_result(results, d);
 }
 
 template <core::DataType type, core::Compute compute>
 void launch_as(Problem const& p, device::StreamView stream) {
   QUAD_LAUNCH((peak_wgmma_kernel<type, compute>), static_cast<unsigned>(p.workers), kThreads,
-              4 * kSharedWords<compute>, stream, p.start, p.multiply_adds, p.result);
+              4 * kSharedWords<compute>, stream, p.start, p.multiply_adds, results_of(p));
 }
 
 void launch(Problem const& p, device::StreamView stream) {

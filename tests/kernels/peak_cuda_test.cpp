@@ -40,8 +40,9 @@ TEST_P(PeakCudaTest, EveryChainMakesItsSteps) {
     DeviceArray<std::uint64_t> const result{device, stream, kWorkers * loop.results};
     // The first worker has a portion more; sums that go back do so, and go on.
     std::int64_t const periods = kWorkers * loop.period * loop.multiply_adds();
-    Problem const p{types.in, types.compute, 3 * kQuantum + periods,
-                    kWorkers, start.data(),  result.data()};
+    DeviceArray<std::uint32_t> const processor{device, stream, kWorkers * loop.results};
+    Problem const p{types.in,     types.compute, 3 * kQuantum + periods, kWorkers,
+                    start.data(), result.data(), processor.data()};
 
     row().launch(p, stream);
     stream.view().synchronize();
@@ -60,6 +61,10 @@ TEST_P(PeakCudaTest, EveryChainMakesItsSteps) {
     }
     EXPECT_EQ(result.download(), want);
     EXPECT_TRUE(result.intact());
+    for (std::uint32_t const number : processor.download()) {
+      EXPECT_LT(number, static_cast<unsigned>(device.facts().multiprocessors));
+    }
+    EXPECT_TRUE(processor.intact());
   }
 }
 

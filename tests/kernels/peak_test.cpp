@@ -36,6 +36,14 @@ TEST(PeakReference, RoundsEachStepOnceInItsType) {
   EXPECT_EQ(last_bits(core::DataType::i32, kMap, 1, -3), 9U + kMapConstantOfIntegers);
 }
 
+TEST(PeakReference, EndsWhereExactFractionsDo) {
+  Types const half{core::DataType::f16, core::Compute::f16};
+  for (Types const& types :
+       {Types{core::DataType::f64}, Types{core::DataType::f32}, Types{core::DataType::i32}, half}) {
+    EXPECT_EQ(fault_of_host(types), "");
+  }
+}
+
 TEST(PeakReference, AddsTheDepthInEachStep) {
   EXPECT_EQ(std::bit_cast<double>(last_bits(core::DataType::f64, kSums, 3, -5)), 43);
   auto const single = static_cast<std::uint32_t>(last_bits(core::DataType::bf16, kSums, 3, -5));
