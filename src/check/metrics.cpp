@@ -15,9 +15,6 @@ constexpr double kLatencyBand = 0.2, kFilesBand = 0.5;
 
 constexpr Metric kMetrics[] = {
     {.name = "memory_copy",
-     .scope = Scope::device,
-     .value = Value::rate,
-     .part = Part::processor,
      .unit = "B/s",
      .keys = R"(workload = "copy"
 type = "f64"
@@ -26,9 +23,6 @@ size_host = "8Mi"
 operation = "d2d")",
      .min_share = kOfMemory},
     {.name = "memory_add",
-     .scope = Scope::device,
-     .value = Value::rate,
-     .part = Part::processor,
      .unit = "B/s",
      .keys = R"(workload = "vector"
 type = "f32"
@@ -37,9 +31,6 @@ size_host = "8Mi"
 operation = "add")",
      .min_share = kOfMemory},
     {.name = "l2_read",
-     .scope = Scope::device,
-     .value = Value::rate,
-     .part = Part::processor,
      .unit = "B/s",
      .keys = R"(workload = "memory"
 type = "i8"
@@ -49,9 +40,6 @@ volume = "4Gi"
 cache = "hot")",
      .on_hosts = false},
     {.name = "gemm_f64",
-     .scope = Scope::device,
-     .value = Value::rate,
-     .part = Part::processor,
      .unit = "FLOP/s",
      .keys = R"(workload = "gemm"
 type = "f64"
@@ -59,9 +47,6 @@ size = "8Ki"
 size_host = "768")",
      .min_share = kOfProducts},
     {.name = "gemm_f32",
-     .scope = Scope::device,
-     .value = Value::rate,
-     .part = Part::processor,
      .unit = "FLOP/s",
      .keys = R"(workload = "gemm"
 type = "f32"
@@ -69,9 +54,6 @@ size = "8Ki"
 size_host = "768")",
      .min_share = kOfProducts},
     {.name = "gemm_tf32",
-     .scope = Scope::device,
-     .value = Value::rate,
-     .part = Part::processor,
      .unit = "FLOP/s",
      .keys = R"(workload = "gemm"
 type = "f32"
@@ -81,9 +63,6 @@ size_host = "512")",
      .on_hosts = false,
      .min_share = kOfProducts},
     {.name = "gemm_bf16",
-     .scope = Scope::device,
-     .value = Value::rate,
-     .part = Part::processor,
      .unit = "FLOP/s",
      .keys = R"(workload = "gemm"
 type = "bf16"
@@ -91,10 +70,50 @@ size = "8Ki"
 size_host = "512")",
      .on_hosts = false,
      .min_share = kOfProducts},
+    // Each multiprocessor, and each of its units: the results of all of them are known to the bit.
+    {.name = "peak_f64",
+     .unit = "FLOP/s",
+     .keys = R"(workload = "peak"
+type = "f64"
+size = "64Gi"
+size_host = "256Mi")",
+     .is_quick = false,
+     .min_share = kOfProducts},
+    {.name = "peak_f32",
+     .unit = "FLOP/s",
+     .keys = R"(workload = "peak"
+type = "f32"
+size = "64Gi"
+size_host = "256Mi")",
+     .is_quick = false,
+     .min_share = kOfProducts},
+    {.name = "peak_i32",
+     .unit = "FLOP/s",
+     .keys = R"(workload = "peak"
+type = "i32"
+size = "64Gi"
+size_host = "256Mi")",
+     .is_quick = false},
+    {.name = "peak_tf32",
+     .unit = "FLOP/s",
+     .keys = R"(workload = "peak"
+type = "f32"
+compute = "tf32"
+size = "64Gi"
+size_host = "256Mi")",
+     .on_hosts = false,
+     .is_quick = false,
+     .min_share = kOfProducts},
+    {.name = "peak_bf16",
+     .unit = "FLOP/s",
+     .keys = R"(workload = "peak"
+type = "bf16"
+size = "64Gi"
+size_host = "256Mi")",
+     .on_hosts = false,
+     .is_quick = false,
+     .min_share = kOfProducts},
     {.name = "gemm_f64_settled",
-     .scope = Scope::device,
-     .value = Value::rate,
-     .part = Part::processor,
      .unit = "FLOP/s",
      .keys = R"(workload = "gemm"
 type = "f64"
@@ -106,9 +125,6 @@ clock = "sustained")",
      .is_settled = true,
      .min_share = kOfProducts},
     {.name = "gemm_bf16_settled",
-     .scope = Scope::device,
-     .value = Value::rate,
-     .part = Part::processor,
      .unit = "FLOP/s",
      .keys = R"(workload = "gemm"
 type = "bf16"
@@ -120,9 +136,6 @@ clock = "sustained")",
      .is_settled = true,
      .min_share = kOfProducts},
     {.name = "launch",
-     .scope = Scope::device,
-     .value = Value::time,
-     .part = Part::processor,
      .unit = "s",
      .keys = R"(workload = "api"
 type = "f64"
@@ -131,12 +144,10 @@ variant = "launch"
 timing = "synchronised"
 cache = "hot"
 batch = 100)",
+     .value = Value::time,
      .on_hosts = false,
      .band = kLatencyBand},
     {.name = "host_to_device",
-     .scope = Scope::device,
-     .value = Value::rate,
-     .part = Part::host_link,
      .unit = "B/s",
      .keys = R"(workload = "copy"
 type = "f64"
@@ -145,11 +156,9 @@ size_host = "4Mi"
 variant = "vendor"
 operation = "h2d"
 host_memory = "pinned")",
+     .part = Part::host_link,
      .on_hosts = false},
     {.name = "device_to_host",
-     .scope = Scope::device,
-     .value = Value::rate,
-     .part = Part::host_link,
      .unit = "B/s",
      .keys = R"(workload = "copy"
 type = "f64"
@@ -158,55 +167,53 @@ size_host = "4Mi"
 variant = "vendor"
 operation = "d2h"
 host_memory = "pinned")",
+     .part = Part::host_link,
      .on_hosts = false},
     {.name = "gpu_to_gpu",
-     .scope = Scope::device,
-     .value = Value::pair_rate,
-     .part = Part::peer_link,
      .unit = "B/s",
      .keys = R"(workload = "pairs"
 type = "f64"
 size = "16Mi"
 size_host = "1Mi"
 at_once = "disjoint")",
+     .value = Value::pair_rate,
+     .part = Part::peer_link,
      .on_hosts = false,
      .min_ranks = 2},
     {.name = "allreduce",
-     .scope = Scope::node,
-     .value = Value::rate,
-     .part = Part::node,
      .unit = "B/s",
      .keys = R"(workload = "allreduce"
 type = "f64"
 size = "16Mi"
 size_host = "512Ki")",
+     .scope = Scope::node,
+     .part = Part::node,
      .min_ranks = 2},
     {.name = "file_system",
-     .scope = Scope::node,
-     .value = Value::rate,
-     .part = Part::node,
      .unit = "B/s",
      .keys = R"(workload = "field_io"
 type = "f64"
 size = "4Ki"
 size_host = "1Ki")",
+     .scope = Scope::node,
+     .part = Part::node,
      .is_quick = false,
      .band = kFilesBand},
     {.name = "network_bandwidth",
-     .scope = Scope::pair,
-     .value = Value::pair_rate,
-     .part = Part::node,
      .unit = "B/s",
      .keys = R"(workload = "pairs"
 type = "f64"
 size = "4Mi"
-size_host = "512Ki")"},
+size_host = "512Ki")",
+     .scope = Scope::pair,
+     .value = Value::pair_rate,
+     .part = Part::node},
     {.name = "network_latency",
+     .unit = "s",
+     .keys = {},
      .scope = Scope::pair,
      .value = Value::pair_latency,
      .part = Part::node,
-     .unit = "s",
-     .keys = {},
      .band = kLatencyBand},
 };
 

@@ -19,12 +19,12 @@ enum class Part { processor, host_link, peer_link, node };
 /// A rate by which devices and nodes are judged.
 struct Metric {
   std::string_view name;  ///< and that of its case
-  Scope scope;
-  Value value;
-  Part part;
   std::string_view unit;
   /// Its case as keys of an input file; empty: that of the metric above in the table.
   std::string_view keys;
+  Scope scope = Scope::device;
+  Value value = Value::rate;
+  Part part = Part::processor;
   bool on_hosts = true;     ///< else on GPUs alone
   bool is_quick = true;     ///< a part of --quick
   bool is_settled = false;  ///< at the clock that a GPU has after seconds of work
