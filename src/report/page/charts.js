@@ -174,7 +174,11 @@ function axis(title, options = {}) {
       if (!wanted.includes(lead)) return null;
     }
     const telling = (n) => withDigits(n, () => new Set(ticks.map((tick) => label(tick.value))).size === ticks.length);
-    return withDigits(isLog ? 3 : [3, 4, 5, 6].find(telling) ?? 6, () => label(value));
+    const n = isLog ? 3 : [3, 4, 5, 6].find(telling) ?? 6;
+    return withDigits(n, () => {
+      const earlier = ticks[ticks.findIndex((tick) => tick.value === value) - 1];
+      return earlier !== undefined && label(earlier.value) === label(value) ? null : label(value);
+    });
   };
   return {
     ...rest,

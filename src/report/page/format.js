@@ -47,7 +47,7 @@ function count(n) {
   const texts = units.filter(([size]) => n >= size && n % size === 0).map(([size, prefix]) => `${n / size}${prefix}`);
   return [String(n), ...texts].reduce((best, text) => (text.length < best.length ? text : best));
 }
-const sizeText = (size) => size.map(count).join("\u00a0×\u00a0") || "-";
+const sizeText = (size) => size.map(count).join("\u00a0× ") || "-";
 const plural = (n, word) => `${n} ${word}${n === 1 ? "" : "s"}`;
 /** Lines end between settings, not within one. */
 const settingsText = (settings) => Object.entries(settings).map(([key, value]) => `${key}\u00a0=\u00a0${value}`).join(", ");

@@ -148,9 +148,15 @@ function meter(share) {
   return el("span", {}, el("span", {class: "meter", "aria-hidden": "true"}, bar), percent(share));
 }
 
+/** As many as labels of bars have room for: Chart.js gives them half of the width. */
+const lettersOf = (width) => Math.max(10, Math.floor((width / 2 - 12) / 7));
+
+/** Whether they are calls of an interface, each an operation of its own: none is better than another. */
+const areCalls = (items) => items.some(({c}) => c.unit === "call/s");
+
 function bestTable() {
   const rows = [];
-  for (const group of groups.filter((one) => one.hasRate)) {
+  for (const group of groups.filter((one) => one.hasRate && !areCalls(one.items))) {
     const size = group.sizes.at(-1);
     results.forEach((_, r) => {
       const {own, vendor} = best(group, size, r);
@@ -286,7 +292,7 @@ function sizeChoice(group, state, redraw) {
  */
 function gainsOf(items) {
   const gains = new Map();
-  if (new Set(items.map(({c}) => askedOf(c))).size > 1) return gains;
+  if (areCalls(items) || new Set(items.map(({c}) => askedOf(c))).size > 1) return gains;
   results.forEach((_, r) => {
     let fastest = 0;
     for (const {c} of items.filter((item) => item.r === r && item.c.role === "own" && item.c.rate > 0)) {
@@ -346,7 +352,7 @@ function ladder(group, about) {
       const fastest = best(group, state.size, inScope[0]).own;
       const roles = [...new Set(items.map(({c}) => c.role || "own"))];
       const right = 8 + longest * (isNarrow() ? 5.6 : 6.2);
-      const labels = series.map((name) => wrapped(name, Math.max(10, Math.floor((width - right) / 2 / 6.6))));
+      const labels = series.map((name) => wrapped(name, lettersOf(width - right)));
       const tallest = Math.max(...labels.map((label) => label.length));
       return {
         height: 44 + series.length * Math.max(26, 6 + 17 * inScope.length, 6 + 14 * tallest) + (isMany || published.some(Boolean) ? 30 : 0),
@@ -767,7 +773,7 @@ function overlap(group, about) {
       return {
         height: 90 + bars.length * 25,
         label: items.map((item) => `${item.series}: ${isNumber(item.c.legs.hidden) ? `${percent(100 * item.c.legs.hidden)} of the shorter part hidden` : "nothing to hide"}`).join("; ") + ".",
-        config: {type: "bar", data: {labels: bars.map((bar) => wrapped(bar.name, Math.max(10, Math.floor((width - 130) / 2 / 6.6)))), datasets: [
+        config: {type: "bar", data: {labels: bars.map((bar) => wrapped(bar.name, lettersOf(width - 130))), datasets: [
           stack("compute", "compute", color("own")), stack("communicate", "communicate", color("vendor")),
           stack("one after the other, measured", "serial", color("reference")), stack("not hidden", "exposed", hatched("vendor"), color("vendor"))]},
         plugins: [{id: "stackEnds", afterDatasetsDraw(chart) {
@@ -1030,6 +1036,12 @@ function samplesCard(items) {
 
 // Clocks and powers
 
+/** Where nothing changes, an axis of some width; else what the values need. */
+function around(values) {
+  const [low, high] = [Math.min(...values.filter(isNumber)), Math.max(...values.filter(isNumber))];
+  return high - low < 0.01 * high ? {suggestedMin: 0.95 * low, suggestedMax: 1.05 * high} : {};
+}
+
 function telemetry(r, key, title, text) {
   const items = timed.filter((item) => item.r === r && item.c[key]?.rows.length);
   if (items.length === 0) return [];
@@ -1069,7 +1081,7 @@ function telemetry(r, key, title, text) {
         });
         ctx.restore();
       }}],
-      options: {interaction: {mode: "index", intersect: false}, scales: {x: axis("time of the repetitions so far", {type: "linear", min: 0, max: at, text: seconds}), y: axis("", {text})},
+      options: {interaction: {mode: "index", intersect: false}, scales: {x: axis("time of the repetitions so far", {type: "linear", min: 0, max: at, text: seconds}), y: axis("", {text, ...around(rows.flatMap(({row}) => row))})},
         plugins: {tooltip: {callbacks: {title: (points) => named(rows[points[0].dataIndex].item), label: (p) => `${p.dataset.label}: ${text(p.raw.y)}`}}}}},
       table: {head: [column("measurement"), ...numbers("lowest", "median", "highest"), column("lowered by")], rows: items.map((item) => {
         const flat = item.c[key].rows.flat().filter(isNumber);
@@ -1198,6 +1210,7 @@ function everything() {
     {...column("vs vendor", true), of: ({c}) => c.ratio_to_vendor, cell: ({c}) => versusVendor(c), title: data.metrics.vendor},
     {...column("vs copy", true), of: ({c}) => c.ratio_to_copy, cell: ({c}) => ratio(c.ratio_to_copy), title: data.metrics.copy},
     {...column("% peak", true), of: ({c}) => c.percent_of_peak, cell: ({c}) => percent(c.percent_of_peak), title: data.metrics.peak},
+    {...column("% at clock", true), of: ({c}) => c.percent_of_peak_at_clock, cell: ({c}) => percent(c.percent_of_peak_at_clock), title: data.metrics["at clock"]},
     {...column("% ceiling", true), of: ({c}) => c.percent_of_ceiling, cell: ({c}) => percent(c.percent_of_ceiling), title: data.metrics.reached},
     {...column("imbalance", true), of: ({c}) => c.imbalance, cell: ({c}) => ratio(c.imbalance), title: data.metrics.imbalance},
     {...column("hidden", true), of: ({c}) => c.legs?.hidden, cell: ({c}) => ratio(c.legs?.hidden), title: data.metrics.hidden},
