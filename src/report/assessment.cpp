@@ -104,6 +104,11 @@ Answer answer_of(Record const& r) {
 
 // Advice.
 
+/// "2.7 x faster", "1.04 x faster".
+std::string faster(double times) {
+  return fmt::format("{:.{}g} x faster", times, times < 1.1 ? 3 : 2);
+}
+
 /// "broadcast = library is 2.7 x faster here" of the fastest of the run that computes the same; empty
 /// where none is faster.
 std::string faster_choice(CaseAssessment const& assessed, Cases const& cases) {
@@ -120,7 +125,7 @@ std::string faster_choice(CaseAssessment const& assessed, Cases const& cases) {
   if (fastest == nullptr || !(fastest->rate > kBetter * r.rate)) return {};
   std::string choices = choices_unlike(*fastest, r);
   if (choices.empty()) choices = fmt::format("variant = {}", fastest->variant);
-  return fmt::format("{} is {:.2g} x faster here", choices, fastest->rate / r.rate);
+  return fmt::format("{} is {} here", choices, faster(fastest->rate / r.rate));
 }
 
 double volume(Record const& r) {
@@ -173,8 +178,8 @@ std::string device_advice(CaseAssessment const& assessed, bool has_size) {
   }
   std::vector<std::string> advice;
   if (is_slower_than_vendor(*assessed.best)) {
-    advice.push_back(fmt::format("the vendor's library is {:.2g} x faster at this size",
-                                 1 / *assessed.best->ratio_to_vendor));
+    advice.push_back(fmt::format("the vendor's library is {} at this size",
+                                 faster(1 / *assessed.best->ratio_to_vendor)));
   }
   if (techniques.size() < 2) advice.emplace_back("variant = \"all\" compares techniques");
   if (has_size) advice.emplace_back("a larger size hides start and end");
@@ -308,8 +313,8 @@ std::string missed_best(Record const& r, std::span<Record const> rows) {
   }
   bool const is_apart = fastest->time.median_high < r.time.median_low;
   if (!is_apart || !(fastest->rate >= kBetter * r.rate)) return {};
-  return fmt::format("best took {}; {} is {:.2g} x faster here", r.variant, fastest->variant,
-                     fastest->rate / r.rate);
+  return fmt::format("best took {}; {} is {} here", r.variant, fastest->variant,
+                     faster(fastest->rate / r.rate));
 }
 
 std::set<std::string_view> CaseAssessment::transports() const {

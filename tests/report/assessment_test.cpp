@@ -251,6 +251,8 @@ TEST(Assessment, HasARuleForEachLimit) {
       {"94.6 % are shown as 95", [](Record& r) { r.ratio_to_vendor = 0.946; }, compute, yes},
       {"slower, whatever the size", [](Record& r) { r.ratio_to_vendor = 0.6; }, compute, no,
        "the vendor's library is 1.7 x faster at this size"},
+      {"a little slower", [](Record& r) { r.ratio_to_vendor = 0.92; }, compute, fair,
+       "the vendor's library is 1.09 x faster at this size"},
       {"faster than a vendor that nobody trusts",
        [](Record& r) {
          r.ratio_to_vendor = 1.51;
