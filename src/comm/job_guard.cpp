@@ -229,8 +229,8 @@ void JobGuard::watch_signals() {
   while (!stop_ && !signalled()) g_signals.acquire();
   sleep_until(std::chrono::steady_clock::now() + kTableDelay);
   if (stop_) return;
-  // What runs may not see the signal in time to show it.
-  if (rank_ == 0 && !has_failed()) say_last_words();
+  // What runs may not see the signal in time to show it; what writes its end shows all of it.
+  if (rank_ == 0 && !has_failed() && !is_finishing_) say_last_words();
   // Nor at all. Of several ranks that got the signal the first one speaks.
   std::chrono::milliseconds const turn{rank_ == 0 ? 0 : 1000};
   bool const is_again = g_signals.try_acquire_for(kSignalGrace + turn);

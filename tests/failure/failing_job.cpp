@@ -49,7 +49,7 @@ int main(int argc, char** argv) {
     // Nobody looks at the signals.
     if (mode == "finishing") world.finish();
     for (int i = 0; i < 2; ++i) {
-      if (is_last) std::raise(SIGUSR1);
+      if (is_last || mode == "finishing") std::raise(SIGUSR1);
       std::this_thread::sleep_for(std::chrono::seconds{2});
     }
     if (mode == "signalled_twice") std::this_thread::sleep_for(std::chrono::minutes{1});

@@ -214,6 +214,10 @@ def ticks(browser):
       const {callback} = axis('', {text: seconds}).ticks;
       return ticks.map(({value}, i) => callback(value, i, ticks))""")
     check(near == ["274.1 ms", "274.12 ms", "274.14 ms"], f"ticks close to each other are {near}")
+    same = browser.run("""const ticks = [0, 1, 2].map((more) => ({value: 1.98e9 + more}));
+      const {callback} = axis('', {text: (x) => rate(x, 'Hz')}).ticks;
+      return ticks.map(({value}, i) => callback(value, i, ticks))""")
+    check(same == ["1.98 GHz", None, None], f"ticks that no digits tell apart are {same}")
     below = browser.run("return cards.filter(({chart, title}) => title === 'Samples' && chart.scales.y.min < 0).length")
     check(below == 0, "an axis of times begins below 0")
 

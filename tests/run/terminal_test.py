@@ -130,7 +130,10 @@ def other_commands(program):
 
 def several_results(program):
     source = program.input(JOINED)
-    one, base, new = (program.run(source, "--quiet", ranks=ranks)[2] for ranks in (1, 2, 2))
+    runs = [program.run(source, "--quiet", ranks=ranks) for ranks in (1, 2, 2)]
+    for process, _, _ in runs:
+        check(process.returncode == 0, "a run to be compared", process)
+    one, base, new = (directory for _, _, directory in runs)
     for arguments, words in ((["compare", "--details", base, new], ["ambiguous", "us", "->", "base"]),
                              (["predict", "--ranks", "2:64:*2", base, one], ["efficiency", "checked against"]),
                              (["report", "--scaling", one, base], ["strong scaling", "efficiency", "bandwidth"])):
