@@ -13,6 +13,25 @@ constexpr double kOfProducts = 0.4, kOfMemory = 0.7;
 // Latencies and file systems vary from run to run on machines that are all right.
 constexpr double kLatencyBand = 0.2, kFilesBand = 0.5;
 
+/// A rate of products or multiply-adds.
+constexpr Metric arithmetic(std::string_view name, std::string_view keys,
+                            double min_share = kOfProducts) {
+  return {.name = name, .unit = "FLOP/s", .keys = keys, .min_share = min_share};
+}
+constexpr Metric on_gpus(Metric metric) {
+  metric.on_hosts = false;
+  return metric;
+}
+/// Not with --quick.
+constexpr Metric later(Metric metric) {
+  metric.is_quick = false;
+  return metric;
+}
+constexpr Metric settled(Metric metric) {
+  metric.is_settled = true;
+  return later(on_gpus(metric));
+}
+
 constexpr Metric kMetrics[] = {
     {.name = "memory_copy",
      .unit = "B/s",
@@ -39,102 +58,56 @@ size_host = "512Ki"
 volume = "4Gi"
 cache = "hot")",
      .on_hosts = false},
-    {.name = "gemm_f64",
-     .unit = "FLOP/s",
-     .keys = R"(workload = "gemm"
+    arithmetic("gemm_f64", R"(workload = "gemm"
 type = "f64"
 size = "8Ki"
-size_host = "768")",
-     .min_share = kOfProducts},
-    {.name = "gemm_f32",
-     .unit = "FLOP/s",
-     .keys = R"(workload = "gemm"
+size_host = "768")"),
+    arithmetic("gemm_f32", R"(workload = "gemm"
 type = "f32"
 size = "8Ki"
-size_host = "768")",
-     .min_share = kOfProducts},
-    {.name = "gemm_tf32",
-     .unit = "FLOP/s",
-     .keys = R"(workload = "gemm"
+size_host = "768")"),
+    on_gpus(arithmetic("gemm_tf32", R"(workload = "gemm"
 type = "f32"
 compute = "tf32"
 size = "8Ki"
-size_host = "512")",
-     .on_hosts = false,
-     .min_share = kOfProducts},
-    {.name = "gemm_bf16",
-     .unit = "FLOP/s",
-     .keys = R"(workload = "gemm"
+size_host = "512")")),
+    on_gpus(arithmetic("gemm_bf16", R"(workload = "gemm"
 type = "bf16"
 size = "8Ki"
-size_host = "512")",
-     .on_hosts = false,
-     .min_share = kOfProducts},
+size_host = "512")")),
     // Each multiprocessor, and each of its units: the results of all of them are known to the bit.
-    {.name = "peak_f64",
-     .unit = "FLOP/s",
-     .keys = R"(workload = "peak"
+    later(arithmetic("peak_f64", R"(workload = "peak"
 type = "f64"
 size = "64Gi"
-size_host = "256Mi")",
-     .is_quick = false,
-     .min_share = kOfProducts},
-    {.name = "peak_f32",
-     .unit = "FLOP/s",
-     .keys = R"(workload = "peak"
+size_host = "256Mi")")),
+    later(arithmetic("peak_f32", R"(workload = "peak"
 type = "f32"
 size = "64Gi"
-size_host = "256Mi")",
-     .is_quick = false,
-     .min_share = kOfProducts},
-    {.name = "peak_i32",
-     .unit = "FLOP/s",
-     .keys = R"(workload = "peak"
+size_host = "256Mi")")),
+    later(arithmetic("peak_i32", R"(workload = "peak"
 type = "i32"
 size = "64Gi"
 size_host = "256Mi")",
-     .is_quick = false},
-    {.name = "peak_tf32",
-     .unit = "FLOP/s",
-     .keys = R"(workload = "peak"
+                     0)),
+    on_gpus(later(arithmetic("peak_tf32", R"(workload = "peak"
 type = "f32"
 compute = "tf32"
 size = "64Gi"
-size_host = "256Mi")",
-     .on_hosts = false,
-     .is_quick = false,
-     .min_share = kOfProducts},
-    {.name = "peak_bf16",
-     .unit = "FLOP/s",
-     .keys = R"(workload = "peak"
+size_host = "256Mi")"))),
+    on_gpus(later(arithmetic("peak_bf16", R"(workload = "peak"
 type = "bf16"
 size = "64Gi"
-size_host = "256Mi")",
-     .on_hosts = false,
-     .is_quick = false,
-     .min_share = kOfProducts},
-    {.name = "gemm_f64_settled",
-     .unit = "FLOP/s",
-     .keys = R"(workload = "gemm"
+size_host = "256Mi")"))),
+    settled(arithmetic("gemm_f64_settled", R"(workload = "gemm"
 type = "f64"
 size = "8Ki"
 size_host = "768"
-clock = "sustained")",
-     .on_hosts = false,
-     .is_quick = false,
-     .is_settled = true,
-     .min_share = kOfProducts},
-    {.name = "gemm_bf16_settled",
-     .unit = "FLOP/s",
-     .keys = R"(workload = "gemm"
+clock = "sustained")")),
+    settled(arithmetic("gemm_bf16_settled", R"(workload = "gemm"
 type = "bf16"
 size = "8Ki"
 size_host = "512"
-clock = "sustained")",
-     .on_hosts = false,
-     .is_quick = false,
-     .is_settled = true,
-     .min_share = kOfProducts},
+clock = "sustained")")),
     {.name = "launch",
      .unit = "s",
      .keys = R"(workload = "api"

@@ -22,6 +22,7 @@
 #include <nlohmann/json.hpp>
 
 #include <algorithm>
+#include <cstring>
 #include <memory>
 #include <string>
 #include <thread>
@@ -105,7 +106,7 @@ struct SourceItem {
   std::string input;
 };
 
-/// In the order of documents, then of inputs.
+/// In the order of documents and of places in them, "kernel 2" before "kernel 10".
 core::Parsed<std::vector<SourceItem>> source_items() {
   using Result = core::Parsed<std::vector<SourceItem>>;
   auto const inputs = shipped_inputs();
@@ -114,7 +115,11 @@ core::Parsed<std::vector<SourceItem>> source_items() {
   for (ShippedInput const& input : *inputs) {
     for (core::Covered const& covered : input.about.covers) items.push_back({covered, input.name});
   }
-  std::ranges::stable_sort(items, {}, [](SourceItem const& each) { return each.covered.document; });
+  std::ranges::stable_sort(items, [](SourceItem const& a, SourceItem const& b) {
+    core::Covered const &x = a.covered, &y = b.covered;
+    if (x.document != y.document) return x.document < y.document;
+    return strverscmp(x.place.c_str(), y.place.c_str()) < 0;
+  });
   return items;
 }
 

@@ -103,6 +103,11 @@ def main():
     items = program.listed("sources")
     inputs = read_inputs()
     variants = {(row["workload"], row["name"]) for row in program.listed("variants")}
+    for document in {item["document"] for item in items}:
+        places = [item["place"] for item in items if item["document"] == document]
+        numbers = [int(place.split()[1]) for place in places if place.split()[0] in ("chapter", "kernel") and " " in place]
+        check(numbers == sorted(numbers), f"{document} is not in its order: {places}")
+    check([item["document"] for item in items] == sorted(item["document"] for item in items), "documents are mixed")
     for item in items:
         check(item["input"] in inputs, f"{item}: of no input")
         if item["cases"]:
