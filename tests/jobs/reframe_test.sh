@@ -2,8 +2,8 @@
 # SPDX-FileCopyrightText: 2026 The Quadrille developers
 # SPDX-License-Identifier: Apache-2.0
 #
-# ReFrame takes and runs the check: it passes where the run does, lists rates, and fails where the run
-# fails or ends without a result. Exit 77 (skipped) without ReFrame.
+# ReFrame takes and runs the checks: they pass where the run or the nodes do, list rates, and fail where these
+# fail or end without a result. Exit 77 (skipped) without ReFrame.
 #
 #   tests/jobs/reframe_test.sh BINARY [PYTHON]     that has the Debian packages
 set -euo pipefail
@@ -31,15 +31,33 @@ site_configuration = {
 CONFIGURATION
 export OMPI_MCA_rmaps_base_oversubscribe=1 OMPI_MCA_hwloc_base_binding_policy=none
 
-# check OPTION...: the exit code is ReFrame's.
+# check CLASS OPTION...: the exit code is ReFrame's.
 check() {
   PYTHONPATH=$reframe "$python" "$reframe/bin/reframe" -C "$scratch/site.py" --prefix "$scratch" --nocolor \
     --perflogdir "$scratch/perf" --report-file "$scratch/report.json" -c jobs/reframe -r --performance-report \
-    -S program="$binary" -S input=tests/workloads/small.toml "$@" >"$scratch/log" 2>&1
+    -n "$1" -S program="$binary" "${@:2}" >"$scratch/log" 2>&1
 }
-check -S options="--only vector,summa --set run.device=host" || fail "the check does not pass"
+run() { check QuadrilleCheck -S input=tests/workloads/small.toml "$@"; }
+run -S options="--only vector,summa --set run.device=host" || fail "the check does not pass"
 grep -q "summa/host_simd: .*FLOP/s" "$scratch/log" || fail "the rate of a variant is no performance variable"
-if check -S options="--only vector --set run.device=host --inject-fault sign"; then fail "a failing run passes"; fi
-if check -S program=true; then fail "a program that prints nothing passes"; fi
+if run -S options="--only vector --set run.device=host --inject-fault sign"; then fail "a failing run passes"; fi
+if run -S program=true; then fail "a program that prints nothing passes"; fi
 grep -q "no RESULT line" "$scratch/log" || fail "it is not said that no run has ended"
-echo "ReFrame runs the check"
+
+# Nothing to compare with is no PASS; beside a machine that is a hundred times slower, and one that is as much faster.
+small="--quick --set run.device=host --set run.repetitions=3"
+for case in memory_copy=256Ki memory_add=256Ki gemm_f64=128 gemm_f32=128 allreduce=64Ki; do
+  small+=" --set ${case%=*}.size_host=${case#*=}"
+done
+nodes() { check QuadrilleNodeCheck -S options="$small $*"; }
+if nodes --write-reference "$scratch/table.toml"; then fail "a node of which nothing is known passes"; fi
+for factor in 0.01 100; do
+  "$python" -c 'import re, sys
+print(re.sub(r"median = ([^,]+)", lambda found: f"median = {float(found[1]) * float(sys.argv[1])}", sys.stdin.read()))' \
+    "$factor" <"$scratch/table.toml" >"$scratch/$factor.toml"
+done
+nodes --reference "$scratch/0.01.toml" || fail "a node that is fast enough does not pass"
+grep -q "node/gemm_f64: .*FLOP/s" "$scratch/log" || fail "a metric of a node is no performance variable"
+if nodes --reference "$scratch/100.toml"; then fail "a slow node passes"; fi
+grep -q "does not end with CHECK PASS" "$scratch/log" || fail "it is not said that the node is slow"
+echo "ReFrame runs the checks"
