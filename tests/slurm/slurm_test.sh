@@ -3,9 +3,11 @@
 # SPDX-License-Identifier: Apache-2.0
 #
 # Submits a job script, or the one that `quadrille slurm` prints, to a Slurm of two nodes that lives for
-# this test only, on this machine, and checks that the run passes. Exit 77 (skipped) where Slurm or munge is missing, or without root.
+# this test only, on this machine, and checks that the run passes; or has Slurm check its nodes, of which one is
+# slow beside its table: it must be drained by the HealthCheckProgram, and by the Prolog of a job that another
+# passes. Exit 77 (skipped) where Slurm or munge is missing, or without root.
 #
-#   tests/slurm/slurm_test.sh single-node|multi-node|generated [BINARY [INPUT]]
+#   tests/slurm/slurm_test.sh single-node|multi-node|generated|node-check [BINARY [INPUT]]
 #
 #   SCRATCH   where configuration, logs and output go (default: a temporary directory, removed)
 set -euo pipefail
@@ -95,6 +97,34 @@ NodeName=node1 NodeHostname=$(hostname) NodeAddr=127.0.0.1 Port=${ports[1]} CPUs
 NodeName=node2 NodeHostname=$(hostname) NodeAddr=127.0.0.1 Port=${ports[2]} CPUs=4
 PartitionName=test Nodes=ALL Default=YES MaxTime=10
 END
+if [ "$job" = node-check ]; then
+  mkdir "$scratch/jobs"
+  cp jobs/node-check.sh "$scratch/jobs"
+  small=(--set run.device=host --set run.repetitions=3)
+  for case in memory_copy=256Ki memory_add=256Ki gemm_f64=128 gemm_f32=128; do
+    small+=(--set "${case%=*}.size_host=${case#*=}")
+  done
+  # What is measured here, of machines that are a hundred times slower and as much faster.
+  "$QUADRILLE" check --quick "${small[@]}" --write-reference "$scratch/table.toml" >"$scratch/table.out" 2>&1 ||
+    [ $? = 9 ] || fail "no table"
+  for factor in 0.01 100; do
+    python3 -c 'import re, sys
+print(re.sub(r"median = ([^,]+)", lambda found: f"median = {float(found[1]) * float(sys.argv[1])}", sys.stdin.read()))' \
+      "$factor" <"$scratch/table.toml" >"$scratch/$factor.toml"
+  done
+  cat >"$scratch/jobs/node-check.env" <<END
+export SLURM_CONF=$SLURM_CONF
+QUADRILLE=$(readlink -f "$QUADRILLE")
+OPTIONS=(${small[@]} --reference $scratch/\$([ "\$(hostname)" = node2 ] && echo 100 || echo 0.01).toml)
+END
+  cat >>"$SLURM_CONF" <<END
+Prolog=$scratch/jobs/node-check.sh
+Epilog=$scratch/jobs/node-check.sh
+HealthCheckProgram=$scratch/jobs/node-check.sh
+HealthCheckInterval=10
+HealthCheckNodeState=IDLE
+END
+fi
 slurmctld -D -f "$SLURM_CONF" 2>/dev/null &
 daemons+=($!)
 for node in node1 node2; do
@@ -105,7 +135,25 @@ for node in node1 node2; do
   daemons+=($!)
 done
 two_idle() { [ "$(sinfo -h -N -o %T | grep -c idle)" = 2 ]; }
-wait_for 30 two_idle
+[ "$job" = node-check ] || wait_for 30 two_idle
+
+if [ "$job" = node-check ]; then
+  # shellcheck disable=SC2317  # wait_for calls both
+  reason_of() { sinfo -h -N -n "$1" -o "%T %E"; }
+  # shellcheck disable=SC2317
+  is_drained() { reason_of node2 | grep -q "^drain.* $1"; }
+  job_on() { timeout 100 sbatch -W -w "$1" --no-requeue --time=2 --output="$scratch/$1.out" --wrap true; }
+  wait_for 90 is_drained "quadrille: .*SLOW"
+  wait_for 30 eval 'reason_of node1 | grep -q "^idle none"'
+  sed -i '/^HealthCheck/d' "$SLURM_CONF"
+  scontrol reconfigure
+  job_on node1 || fail "no job passes a node that is all right"
+  scontrol update NodeName=node2 State=RESUME
+  wait_for 30 two_idle
+  job_on node2 &
+  wait_for 90 is_drained "Prolog error"
+  exit
+fi
 
 script=jobs/$job.sbatch
 options=(--ntasks-per-node=2 --cpus-per-task=1 --time=5)
