@@ -415,6 +415,21 @@ TEST(PercentOfPeak, IsMissingWithoutAPeakOrARate) {
   EXPECT_FALSE(percent_of_peak(r));
 }
 
+TEST(PercentOfPeak, AtTheClockNeedsToldClocks) {
+  Record r;
+  r.rate = 25;
+  r.peak = 100;
+  r.peak_clock_hz = 2e9;
+  EXPECT_FALSE(percent_of_peak_at_clock(r));
+  r.clock_hz = {1e9, 1.9e9, 1e9};
+  EXPECT_EQ(percent_of_peak_at_clock(r), 50);
+  r.clock_hz = {0, 0, 0};  // not told
+  EXPECT_FALSE(percent_of_peak_at_clock(r));
+  r.clock_hz = {1e9};
+  r.peak_clock_hz = 0;  // a bandwidth
+  EXPECT_FALSE(percent_of_peak_at_clock(r));
+}
+
 TEST(Energy, IsThatOfARepetitionBetweenTheSamples) {
   Record r = timed(2, {1, 1, 1, 1, 1, 1});
   r.batch = 10;
