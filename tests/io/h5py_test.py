@@ -36,8 +36,9 @@ def check_result(file: h5py.File) -> None:
     types = [columns[name].str for name in columns.names if columns[name].kind == "i"]
     assert types == ["<i4", "<i4", "<i4", "<i8", "<i4"]
     texts = [name for name in columns.names if h5py.check_string_dtype(columns[name])]
-    assert texts == ["node", "device", "uuid", "pci", "cpu_mask"]
+    assert texts == ["node", "device", "uuid", "pci", "cpu_mask", "settings"]
     assert file["ranks"][2]["pci"] == b"0000:17:00.0" and file["ranks"][0]["memory"] == 2**40
+    assert [rank["settings"] for rank in file["ranks"]] == [b"", b"", b"power limit 650 W; ECC on"]
     times = file["transport_times"]
     assert times.dtype.names == ("operation", "bytes", "transport", "seconds", "auto_takes")
     assert times.dtype["seconds"].str == "<f8" and times.dtype["bytes"].str == "<i8"
