@@ -45,17 +45,11 @@ if run -S program=true; then fail "a program that prints nothing passes"; fi
 grep -q "no RESULT line" "$scratch/log" || fail "it is not said that no run has ended"
 
 # Nothing to compare with is no PASS; beside a machine that is a hundred times slower, and one that is as much faster.
-small="--quick --set run.device=host --set run.repetitions=3"
-for case in memory_copy=256Ki memory_add=256Ki gemm_f64=128 gemm_f32=128 allreduce=64Ki; do
-  small+=" --set ${case%=*}.size_host=${case#*=}"
-done
-nodes() { check QuadrilleNodeCheck -S options="$small $*"; }
+# shellcheck source=tests/support/small_check.sh
+source tests/support/small_check.sh
+nodes() { check QuadrilleNodeCheck -S options="${small_check[*]} $*"; }
 if nodes --write-reference "$scratch/table.toml"; then fail "a node of which nothing is known passes"; fi
-for factor in 0.01 100; do
-  "$python" -c 'import re, sys
-print(re.sub(r"median = ([^,]+)", lambda found: f"median = {float(found[1]) * float(sys.argv[1])}", sys.stdin.read()))' \
-    "$factor" <"$scratch/table.toml" >"$scratch/$factor.toml"
-done
+for factor in 0.01 100; do scale_table "$factor" <"$scratch/table.toml" >"$scratch/$factor.toml"; done
 nodes --reference "$scratch/0.01.toml" || fail "a node that is fast enough does not pass"
 grep -q "node/gemm_f64: .*FLOP/s" "$scratch/log" || fail "a metric of a node is no performance variable"
 if nodes --reference "$scratch/100.toml"; then fail "a slow node passes"; fi

@@ -100,22 +100,16 @@ END
 if [ "$job" = node-check ]; then
   mkdir "$scratch/jobs"
   cp jobs/node-check.sh "$scratch/jobs"
-  small=(--set run.device=host --set run.repetitions=3)
-  for case in memory_copy=256Ki memory_add=256Ki gemm_f64=128 gemm_f32=128; do
-    small+=(--set "${case%=*}.size_host=${case#*=}")
-  done
+  # shellcheck source=tests/support/small_check.sh
+  source tests/support/small_check.sh
   # What is measured here, of machines that are a hundred times slower and as much faster.
-  "$QUADRILLE" check --quick "${small[@]}" --write-reference "$scratch/table.toml" >"$scratch/table.out" 2>&1 ||
+  "$QUADRILLE" check "${small_check[@]}" --write-reference "$scratch/table.toml" >"$scratch/table.out" 2>&1 ||
     [ $? = 9 ] || fail "no table"
-  for factor in 0.01 100; do
-    python3 -c 'import re, sys
-print(re.sub(r"median = ([^,]+)", lambda found: f"median = {float(found[1]) * float(sys.argv[1])}", sys.stdin.read()))' \
-      "$factor" <"$scratch/table.toml" >"$scratch/$factor.toml"
-  done
+  for factor in 0.01 100; do scale_table "$factor" <"$scratch/table.toml" >"$scratch/$factor.toml"; done
   cat >"$scratch/jobs/node-check.env" <<END
 export SLURM_CONF=$SLURM_CONF
 QUADRILLE=$(readlink -f "$QUADRILLE")
-OPTIONS=(${small[@]} --reference $scratch/\$([ "\$(hostname)" = node2 ] && echo 100 || echo 0.01).toml)
+OPTIONS=(${small_check[*]} --reference $scratch/\$([ "\$(hostname)" = node2 ] && echo 100 || echo 0.01).toml)
 END
   cat >>"$SLURM_CONF" <<END
 Prolog=$scratch/jobs/node-check.sh
