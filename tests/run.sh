@@ -33,8 +33,8 @@ for option in "$@"; do
     exit 2
   fi
 done
-# Tests that start ranks wait for a third of their time: one more than there are cores keeps them busy.
-jobs=$(($(nproc) + 1))
+# Tests that start ranks wait for a third of their time: two more than there are cores keep them busy.
+jobs=$(($(nproc) + 2))
 
 # shellcheck source=tests/run_inputs.sh
 source tests/run_inputs.sh
