@@ -12,7 +12,11 @@
 #   SCRATCH   where configuration, logs and output go (default: a temporary directory, removed)
 set -euo pipefail
 cd "$(dirname "${BASH_SOURCE[0]}")/../.."
-job=$1
+job=${1:-}
+case $job in
+  single-node | multi-node | generated | node-check) ;;
+  *) echo "usage: slurm_test.sh single-node|multi-node|generated|node-check [BINARY [INPUT]]" >&2 && exit 2 ;;
+esac
 export QUADRILLE=${2:-build/quadrille} INPUT=${3:-inputs/quickstart.toml} QUADRILLE_SITE=example
 
 PATH=$PATH:/usr/sbin
@@ -129,7 +133,6 @@ for node in node1 node2; do
   daemons+=($!)
 done
 two_idle() { [ "$(sinfo -h -N -o %T | grep -c idle)" = 2 ]; }
-[ "$job" = node-check ] || wait_for 30 two_idle
 
 if [ "$job" = node-check ]; then
   # shellcheck disable=SC2317  # wait_for calls both
@@ -148,6 +151,7 @@ if [ "$job" = node-check ]; then
   wait_for 90 is_drained "Prolog error"
   exit
 fi
+wait_for 30 two_idle
 
 script=jobs/$job.sbatch
 options=(--ntasks-per-node=2 --cpus-per-task=1 --time=5)
