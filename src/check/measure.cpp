@@ -126,12 +126,10 @@ Reading reading_of(Metric const& metric, Record const& record, std::optional<int
   return reading;
 }
 
-/// What the system tells of this rank's device. Of what it does not tell, that it does not.
+/// What the system tells of this rank's GPU. Of what it does not tell, that it does not.
 std::vector<std::pair<std::string, std::string>> facts_of(
     device::Device& device, std::vector<device::ErrorCounter> const& before) {
-  std::vector<std::pair<std::string, std::string>> facts;
-  if (device.kind() == device::Kind::host) return facts;
-  facts = device::facts_of(device.settings());
+  std::vector<std::pair<std::string, std::string>> facts = device::facts_of(device.settings());
   std::vector<device::ErrorCounter> const counters = device.error_counters();
   if (counters.empty()) facts.emplace_back("error counters", "not told");
   for (device::ErrorCounter const& counter : counters) {

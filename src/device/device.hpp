@@ -119,6 +119,8 @@ class Device {
   virtual double busy_before() const { return 0; }
   /// Those that the platform tells of, the same ones in each call.
   virtual std::vector<ErrorCounter> error_counters() { return {}; }
+  virtual PcieLink pcie_link() const { return {}; }
+  /// Of a GPU, that link among them. Asks the driver dozens of times.
   virtual GpuSettings settings() const { return {}; }
   /// What joins this GPU and another one of the node, which this process may not use.
   virtual Link link_to(std::string const& /*uuid*/) const { return Link::unknown; }

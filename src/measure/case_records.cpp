@@ -40,7 +40,7 @@ double peak_of(CaseFacts const& of) {
 
 Roofline roofline_of(CaseFacts const& of) {
   device::Device const& device = of.world.device();
-  Roofline roofline{.pcie_peak = device.settings().pcie.peak_bandwidth() * of.world.size()};
+  Roofline roofline{.pcie_peak = device.pcie_link().peak_bandwidth() * of.world.size()};
   core::Compute const compute = core::compute_for(of.spec.type, of.spec.compute);
   bool const is_gpu = device.kind() == device::Kind::cuda;
   roofline.flop = of.description.flop + (is_gpu ? of.description.gpu_flop : 0);

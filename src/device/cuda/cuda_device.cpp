@@ -234,6 +234,7 @@ class CudaDevice final : public Device {
   std::optional<Telemetry> telemetry() override { return nvml_.read(); }
   double busy_before() const override { return busy_before_; }
   std::vector<ErrorCounter> error_counters() override { return nvml_.error_counters(); }
+  PcieLink pcie_link() const override { return nvml_.pcie_link(); }
   GpuSettings settings() const override { return nvml_.settings(); }
   Link link_to(std::string const& uuid) const override { return nvml_.link_to(uuid); }
   void bind_thread() override { QUAD_CUDA(cudaSetDevice(facts_.index)); }

@@ -201,6 +201,17 @@ std::vector<ErrorCounter> Nvml::error_counters() {
   return counters;
 }
 
+PcieLink Nvml::pcie_link() const {
+  auto const told = [this](auto* get) {
+    unsigned value = 0;
+    return handle_ != nullptr && succeeds(get, handle_, &value) ? static_cast<int>(value) : 0;
+  };
+  return {.generation = told(QUAD_NVML(library_, nvmlDeviceGetCurrPcieLinkGeneration)),
+          .width = told(QUAD_NVML(library_, nvmlDeviceGetCurrPcieLinkWidth)),
+          .max_generation = told(QUAD_NVML(library_, nvmlDeviceGetMaxPcieLinkGeneration)),
+          .max_width = told(QUAD_NVML(library_, nvmlDeviceGetMaxPcieLinkWidth))};
+}
+
 GpuSettings Nvml::settings() const {
   GpuSettings settings;
   if (handle_ == nullptr) return settings;
@@ -214,24 +225,17 @@ GpuSettings Nvml::settings() const {
     ++settings.nvlinks;
     settings.nvlinks_up += state == NVML_FEATURE_ENABLED ? 1 : 0;
   }
-  auto const told = [this](auto* get) -> std::optional<unsigned> {
-    unsigned value = 0;
-    return succeeds(get, handle_, &value) ? std::optional{value} : std::nullopt;
+  auto const watts = [this](auto* get) -> std::optional<double> {
+    unsigned milliwatts = 0;
+    return succeeds(get, handle_, &milliwatts) ? std::optional{1e-3 * milliwatts} : std::nullopt;
   };
-  auto const watts = [](std::optional<unsigned> milliwatts) {
-    return milliwatts ? std::optional{1e-3 * *milliwatts} : std::nullopt;
-  };
-  settings.power_limit_w = watts(told(QUAD_NVML(library_, nvmlDeviceGetEnforcedPowerLimit)));
+  settings.power_limit_w = watts(QUAD_NVML(library_, nvmlDeviceGetEnforcedPowerLimit));
   settings.default_power_limit_w =
-      watts(told(QUAD_NVML(library_, nvmlDeviceGetPowerManagementDefaultLimit)));
+      watts(QUAD_NVML(library_, nvmlDeviceGetPowerManagementDefaultLimit));
   settings.recovery = recovery_action(library_, handle_);
   settings.remapped_rows = remapped(library_, handle_);
   if (!settings.remapped_rows) settings.retired_pages = retired_pages(library_, handle_);
-  auto const link = [&](auto* get) { return static_cast<int>(told(get).value_or(0)); };
-  settings.pcie = {.generation = link(QUAD_NVML(library_, nvmlDeviceGetCurrPcieLinkGeneration)),
-                   .width = link(QUAD_NVML(library_, nvmlDeviceGetCurrPcieLinkWidth)),
-                   .max_generation = link(QUAD_NVML(library_, nvmlDeviceGetMaxPcieLinkGeneration)),
-                   .max_width = link(QUAD_NVML(library_, nvmlDeviceGetMaxPcieLinkWidth))};
+  settings.pcie = pcie_link();
   return settings;
 }
 

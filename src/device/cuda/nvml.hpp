@@ -26,6 +26,7 @@ class Nvml {
   double utilization() const;
   /// Those that this GPU and its driver tell of, in the order of a table.
   std::vector<ErrorCounter> error_counters();
+  PcieLink pcie_link() const;
   GpuSettings settings() const;
   /// NVLink, directly or through switches, or PCIe; unknown where NVML does not see the other GPU.
   Link link_to(std::string const& uuid) const;

@@ -167,7 +167,7 @@ function axis(title, options = {}) {
   const isLog = rest.type === "logarithmic";
   const label = (value) => (text ? short(text(value)) : digits(value));
   // Of a logarithmic axis the powers of ten; on few decades also twice and five times these.
-  const show = function (value, _, ticks) {
+  const show = function (value, index, ticks) {
     if (isLog) {
       const lead = Math.round(value / 10 ** Math.floor(Math.log10(value) + 1e-9));
       const wanted = Math.log10(this.max / this.min) > 2 ? [1] : [1, 2, 5];
@@ -176,8 +176,8 @@ function axis(title, options = {}) {
     const telling = (n) => withDigits(n, () => new Set(ticks.map((tick) => label(tick.value))).size === ticks.length);
     const n = isLog ? 3 : [3, 4, 5, 6].find(telling) ?? 6;
     return withDigits(n, () => {
-      const earlier = ticks[ticks.findIndex((tick) => tick.value === value) - 1];
-      return earlier !== undefined && label(earlier.value) === label(value) ? null : label(value);
+      const isSaid = index > 0 && label(ticks[index - 1].value) === label(value);
+      return isSaid ? null : label(value);
     });
   };
   return {
