@@ -13,8 +13,6 @@ namespace {
 
 using namespace std::chrono_literals;
 
-constexpr double kTolerance = 1e-3;
-
 TraceSpan const* find(std::vector<TraceSpan> const& spans, std::string_view name) {
   auto const found = std::ranges::find(spans, name, &TraceSpan::name);
   return found == spans.end() ? nullptr : &*found;
@@ -39,6 +37,7 @@ TEST(Trace, ShowsWhatEachStreamDidAndWhen) {
   copies.view().copy(to.data(), from.data(), from.size());
   copies.view().synchronize();
   double const end = host_seconds();
+  double const error = trace.error_s();
   std::vector<TraceSpan> const spans = trace.finish();
 
   EXPECT_EQ(to, from);
@@ -58,13 +57,13 @@ TEST(Trace, ShowsWhatEachStreamDidAndWhen) {
   EXPECT_EQ(copy->bytes, 1000U);
   EXPECT_EQ(wait->kind, TraceKind::wait);
 
-  EXPECT_GE(product->begin_s, begin - kTolerance);
+  EXPECT_GE(product->begin_s, begin - error);
   EXPECT_LE(product->begin_s, task->begin_s);
   EXPECT_GE(task->end_s - task->begin_s, 0.030);
   EXPECT_LE(task->end_s, product->end_s);
-  EXPECT_GE(wait->end_s, product->end_s - kTolerance);
+  EXPECT_GE(wait->end_s, product->end_s);
   EXPECT_LE(wait->end_s, copy->begin_s);
-  EXPECT_LE(copy->end_s, end + kTolerance);
+  EXPECT_LE(copy->end_s, end + error);
 }
 
 TEST(Trace, CollectsNothingBeforeAndBehindIt) {
@@ -105,20 +104,23 @@ TEST(Trace, TellsStreamsOfOneNameApart) {
 }
 
 TEST(Trace, LeavesOutWaitsForWhatHasPassed) {
+  constexpr std::ptrdiff_t kPassed = 100;  // a busy machine can make some of them long
   auto const device = make_host_device(1);
-  Stream const stream{*device, "compute"};
+  Stream const stream{*device};
   Flag const flag{*device};
-  flag.set(3);
   Trace trace{*device, stream};
 
-  stream.view().wait(flag, 2);
-  stream.view().wait(flag, 4);
-  std::this_thread::sleep_for(20ms);
-  flag.set(4);
+  trace.set_label("all behind it are enqueued");
+  stream.view().wait(flag, 1);
+  trace.set_label("passed");
+  for (std::ptrdiff_t i = 0; i < kPassed; ++i) stream.view().wait(flag, 1);
+  std::this_thread::sleep_for(50ms);
+  flag.set(1);
   std::vector<TraceSpan> const spans = trace.finish();
 
-  auto const is_long = [](TraceSpan const& span) { return span.end_s - span.begin_s > 0.010; };
-  EXPECT_EQ(std::ranges::count_if(spans, is_long), 1);
+  EXPECT_LT(std::ranges::count(spans, "passed", &TraceSpan::label), kPassed);
+  ASSERT_FALSE(spans.empty());
+  EXPECT_NE(spans.front().label, "passed");
 }
 
 }  // namespace
