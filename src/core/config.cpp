@@ -660,6 +660,12 @@ std::string conflict(Case const& spec) {
     return "stop ends the repetitions of a burst, clock = \"sustained\" has its seconds; leave out "
            "one of them";
   }
+  bool const is_integer =
+      visit_type(spec.type, [](auto zero) { return std::is_integral_v<decltype(zero)>; });
+  if (is_any_bits(spec.data) && !(spec.workload->keys.any_bits && is_integer)) {
+    return fmt::format("data = \"{}\" is for what copies integers (copy, pairs), not for {} of {}",
+                       to_text(spec.data), spec.workload->name, to_text(spec.type));
+  }
   return spec.workload->conflict == nullptr ? "" : spec.workload->conflict(spec);
 }
 

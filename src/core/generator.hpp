@@ -18,15 +18,23 @@ enum class DataKind {
   integer,   ///< integers in [-4, 4]: partial sums stay exact
   constant,  ///< 1 everywhere
   zeros,
+  bits,      ///< of integers, each bit 0 or 1: for what is moved alone
+  inverted,  ///< the complement of `bits`
 };
 constexpr auto enum_names(DataKind) {
-  return EnumNames<DataKind, 7>{{{DataKind::uniform, "uniform"},
+  return EnumNames<DataKind, 9>{{{DataKind::uniform, "uniform"},
                                  {DataKind::normal, "normal"},
                                  {DataKind::positive, "positive"},
                                  {DataKind::scaled, "scaled"},
                                  {DataKind::integer, "integer"},
                                  {DataKind::constant, "constant"},
-                                 {DataKind::zeros, "zeros"}}};
+                                 {DataKind::zeros, "zeros"},
+                                 {DataKind::bits, "bits"},
+                                 {DataKind::inverted, "inverted"}}};
+}
+/// Whether every word has bits of its own, over the whole range of its type.
+constexpr bool is_any_bits(DataKind kind) {
+  return kind == DataKind::bits || kind == DataKind::inverted;
 }
 /// Whether a type holds every value of a kind exactly, and sums of them as long as they fit.
 constexpr bool is_whole(DataKind kind) {
@@ -78,11 +86,15 @@ QUAD_HD constexpr double real_from_hash(DataKind kind, std::uint64_t hash, int b
 }
 
 /// Turns a hash into a value of the given kind as it is stored. Integer types take the `integer`
-/// values for every kind but zeros and constant.
+/// values for every kind of real numbers.
 template <class T>
 QUAD_HD constexpr T value_from_hash(DataKind kind, std::uint64_t hash) {
   if (kind == DataKind::zeros) return static_cast<T>(0.0);
   if (kind == DataKind::constant) return static_cast<T>(1.0);
+  if constexpr (std::is_integral_v<T>) {
+    if (kind == DataKind::bits) return static_cast<T>(hash);
+    if (kind == DataKind::inverted) return static_cast<T>(~hash);
+  }
   if (std::is_integral_v<T> || kind == DataKind::integer) {
     return static_cast<T>(static_cast<double>(static_cast<std::int64_t>((hash >> 32) % 9) - 4));
   }

@@ -40,8 +40,9 @@ struct OptionalKeys {
   bool grid = false;
   bool legs = false;
   bool compute = false;
-  bool config = false;  ///< there are tunable variants
-  bool weak = false;    ///< `size` is that of the whole problem, which ranks divide
+  bool config = false;    ///< there are tunable variants
+  bool any_bits = false;  ///< data of any bits: results are copies of the inputs
+  bool weak = false;      ///< `size` is that of the whole problem, which ranks divide
 };
 
 /// One key of [run] or [[case]]: file, --set, --print-config, help and explain all read it.

@@ -211,6 +211,7 @@ namespace entries {
 extern measure::WorkloadEntry const copy = measure::entry({
     .schema = {.name = "copy",
                .extents = {"n"},
+               .keys = {.any_bits = true},
                .defaults = core::Parameters{Parameters{}},
                .options = {core::options::choice(
                                "operation", core::options::at(&Parameters::direction),

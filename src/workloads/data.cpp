@@ -93,6 +93,17 @@ void for_row(Region const& region, Source const& source, std::int64_t i, core::R
   }
 }
 
+/// Of any bits, which of them differ is what people look for.
+template <class T>
+std::string text_of(core::DataKind kind, T value) {
+  if constexpr (std::is_integral_v<T>) {
+    if (core::is_any_bits(kind)) {
+      return fmt::format("{:#0{}x}", std::make_unsigned_t<T>(value), 2 + 2 * sizeof(T));
+    }
+  }
+  return shown(static_cast<double>(value), 0);
+}
+
 template <class T>
 Finding compare_on_host(std::string_view name, device::MatrixView const& view, Region const& region,
                         Source const& source, comm::World const& world, std::int64_t stride) {
@@ -106,7 +117,7 @@ Finding compare_on_host(std::string_view name, device::MatrixView const& view, R
       finding.check(have == want ? 0 : 1, 0, [&] {
         return fmt::format("{}({}, {}) on rank {}: expected {}, got {}", name,
                            region.rows.global(i), region.cols.global(j), world.rank(),
-                           static_cast<double>(want), shown(static_cast<double>(have), 0));
+                           text_of(source.kind, want), text_of(source.kind, have));
       });
     });
   }
@@ -132,10 +143,9 @@ Finding compare_on_device(std::string_view name, device::MatrixView const& view,
   for_row<T>(region, source, i, {j, 1}, 1, [&](std::int64_t, T want) {
     finding.error = 1;
     finding.wrong = static_cast<std::int64_t>(differences.count);
-    finding.first_wrong =
-        fmt::format("{}({}, {}) on rank {}: expected {}, got {}", name, region.rows.global(i),
-                    region.cols.global(j), world.rank(), static_cast<double>(want),
-                    shown(static_cast<double>(have), 0));
+    finding.first_wrong = fmt::format("{}({}, {}) on rank {}: expected {}, got {}", name,
+                                      region.rows.global(i), region.cols.global(j), world.rank(),
+                                      text_of(source.kind, want), text_of(source.kind, have));
   });
   return finding;
 }

@@ -184,7 +184,7 @@ extern measure::WorkloadEntry const pairs = measure::entry({
     .schema = {.name = "pairs",
                .extents = {"n"},
                .min_extent = 1,
-               .keys = {.transport = true},
+               .keys = {.transport = true, .any_bits = true},
                .defaults = core::Parameters{Parameters{}},
                .options = {core::options::choice(
                                "ways", core::options::at(&Parameters::ways),

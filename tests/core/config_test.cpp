@@ -77,8 +77,10 @@ NameTable const& name_table() {
                                  {.least = 4096}),
                   options::flag("reproducible", at(&ProductParameters::reproducible), "same bits")},
       .variants = {"reference", "kokkos", "vendor"}};
-  static WorkloadSchema const vector{
-      .name = "vector", .extents = {"n"}, .variants = {"reference", "kokkos"}};
+  static WorkloadSchema const vector{.name = "vector",
+                                     .extents = {"n"},
+                                     .keys = {.any_bits = true},
+                                     .variants = {"reference", "kokkos"}};
   static WorkloadSchema const conv2d{.name = "conv2d",
                                      .extents = {"n", "c", "h", "w", "k", "r", "s", "g"},
                                      .variants = {"reference"}};
@@ -733,6 +735,10 @@ TEST(Config, KeysThatDoNotGoTogetherSayWhy) {
       why(one_case("gemm", "clock = \"sustained\"\ntiming = [\"auto\", \"launch_only\"]"));
   EXPECT_TRUE(message.starts_with("x.toml:1: case 'gemm': clock = \"sustained\" waits")) << message;
   EXPECT_HAS(why(one_case("gemm", "clock = \"sustained\"\nstop = \"1 %\"")), "stop ends the");
+  EXPECT_HAS(why(one_case("gemm", "data = \"bits\"")), "not for gemm of f64");
+  EXPECT_HAS(why(one_case("vector", "data = \"inverted\"")), "not for vector of f64");
+  EXPECT_EQ(good(one_case("vector", "type = \"i32\"\ndata = \"bits\"")).cases[0].data,
+            DataKind::bits);
 }
 
 TEST(Config, TheFirstErrorOfTheFileIsReported) {

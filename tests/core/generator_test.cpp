@@ -177,5 +177,24 @@ TEST(Generator, IntegerTypesTakeIntegersForRandomKinds) {
   EXPECT_EQ(generate<std::int64_t>(DataKind::constant, 1, 0, 0, 0), 1);
 }
 
+template <class T>
+void expect_any_bits() {
+  T ones = 0, zeros = 0;
+  for (int j = 0; j < 1000; ++j) {
+    auto const bits = generate<T>(DataKind::bits, 1, 0, 0, j);
+    ASSERT_EQ(generate<T>(DataKind::inverted, 1, 0, 0, j), static_cast<T>(~bits));
+    ones = static_cast<T>(ones | bits);
+    zeros = static_cast<T>(zeros | ~bits);
+  }
+  EXPECT_EQ(ones, static_cast<T>(-1));
+  EXPECT_EQ(zeros, static_cast<T>(-1));
+}
+
+TEST(Generator, IntegersOfAnyBitsHaveEachBitAsZeroAndAsOne) {
+  expect_any_bits<std::int8_t>();
+  expect_any_bits<std::int32_t>();
+  expect_any_bits<std::int64_t>();
+}
+
 }  // namespace
 }  // namespace quadrille::core

@@ -71,18 +71,18 @@ TEST(GenerateCudaTest, FillsWithTheBitsOfTheHost) {
 TEST(GenerateCudaTest, ConvertsAsTheHostDoes) {
   test::on_every_schedule([](device::Device& device, device::StreamView stream) {
     constexpr std::int64_t kCount = 257;
-    auto const expect_same = [&](auto zero) {
+    auto const expect_same = [&](auto zero, DataKind kind = DataKind::normal) {
       using T = decltype(zero);
       DeviceArray<T> array{device, stream, kCount};
       Problem p;
-      p.kind = DataKind::normal;
+      p.kind = kind;
       p.data = {array.data(), core::type_of<T>(), 1, kCount, kCount};
       launch_fill(p, stream);
       stream.synchronize();
       std::vector<T> const got = array.download();
       for (std::int64_t j = 0; j < kCount; ++j) {
         ASSERT_EQ(static_cast<double>(got[static_cast<std::size_t>(j)]),
-                  static_cast<double>(core::generate<T>(DataKind::normal, 1, 0, 0, j)))
+                  static_cast<double>(core::generate<T>(kind, 1, 0, 0, j)))
             << core::to_text(core::type_of<T>()) << " at " << j;
       }
     };
@@ -91,6 +91,10 @@ TEST(GenerateCudaTest, ConvertsAsTheHostDoes) {
     expect_same(core::bf16{});
     expect_same(std::int32_t{});
     expect_same(std::int8_t{});
+    for (DataKind const kind : {DataKind::bits, DataKind::inverted}) {
+      expect_same(std::int32_t{}, kind);
+      expect_same(std::int8_t{}, kind);
+    }
   });
 }
 

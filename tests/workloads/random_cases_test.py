@@ -34,6 +34,7 @@ SIZES = {"memory": lambda draw: f"{16 * draw.randint(1, 8)}Ki", "api": lambda dr
          "paged_decode": lambda draw: "(%d,6,%d,%d,%d)" % (draw.randint(1, 5), draw.choice([1, 2, 3, 6]),
                                 draw.randint(1, 300), draw.choice([64, 128]))}
 DATA = ["uniform", "normal", "positive", "scaled", "integer", "constant", "zeros"]
+ANY_BITS = ["bits", "inverted"]
 
 
 def options(draw, workload, value_type, ranks):
@@ -99,7 +100,8 @@ def main():
         drawn = draw.choice(sorted(types[name])).split(":")
         type_keys = zip(["type", "compute", "out"], drawn)
         text += "".join(f'{key} = "{value}"\n' for key, value in type_keys if key in workload["keys"])
-        text += f'data = "{draw.choice(DATA)}"\nseed = {draw.randint(1, 99)}\n'
+        is_any_bits = name in ("copy", "pairs") and drawn[0].startswith("i")
+        text += f'data = "{draw.choice(DATA + ANY_BITS * is_any_bits)}"\nseed = {draw.randint(1, 99)}\n'
         text += "\n".join(options(draw, workload, drawn[0], ranks)) + "\n"
     source = program.input(text)
 
