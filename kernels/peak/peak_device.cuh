@@ -40,6 +40,7 @@ __device__ inline std::uint64_t bits_of(double x) {
 }
 __device__ inline std::uint64_t bits_of(float x) { return __float_as_uint(x); }
 __device__ inline std::uint64_t bits_of(std::uint32_t x) { return x; }
+__device__ inline std::uint64_t bits_of(std::int32_t x) { return static_cast<std::uint32_t>(x); }
 
 /// The starts of the chains c and c + 1 in f16, in a register.
 template <int kChains>

@@ -23,8 +23,10 @@ namespace {
 constexpr int kBlocks = 2;  // of a multiprocessor
 constexpr int kTiles = 8;   // of a warp, 16 x 8
 
-/// f32 has fragments of half the depth.
-constexpr int depth_of(core::DataType type) { return type == core::DataType::f32 ? 8 : 16; }
+/// Of fragments of 16-bit types, and of f64.
+constexpr int depth_of(core::DataType type) {
+  return type == core::DataType::f32 ? 8 : type == core::DataType::i8 ? 32 : 16;
+}
 
 constexpr Loop loop_of(Types const& types) {
   return {.results = kBlocks * kThreads,
@@ -55,6 +57,14 @@ struct Fragments<core::DataType::f64, core::Compute::f64> {
   static constexpr int kD = 4, kA = 8, kB = 4;
   static constexpr Register kOnes = 1;
 };
+/// Four ones of 8 bits in each register.
+template <>
+struct Fragments<core::DataType::i8, core::Compute::i32> {
+  using Sum = std::int32_t;
+  using Register = std::uint32_t;
+  static constexpr int kD = 4, kA = 4, kB = 2;
+  static constexpr Register kOnes = 0x01010101U;
+};
 /// Two f16 in each register, also of the sums.
 template <>
 struct Fragments<core::DataType::f16, core::Compute::f16> {
@@ -73,6 +83,8 @@ __device__ void multiply(D& d, A const& a, B const& b) {
     ptx::mma_m16n8k16_f64(d, a, b);
   } else if constexpr (type == core::DataType::f32) {
     ptx::mma_m16n8k8_tf32(d, a, b);
+  } else if constexpr (type == core::DataType::i8) {
+    ptx::mma_m16n8k32_s8(d, a, b);
   } else if constexpr (type == core::DataType::f16) {
     ptx::mma_m16n8k16_f16(d, a, b);
   } else {
@@ -138,6 +150,7 @@ void launch(Problem const& p, device::StreamView stream) {
   switch (p.type) {
     case DataType::f64: return launch_as<DataType::f64, Compute::f64>(p, stream);
     case DataType::f32: return launch_as<DataType::f32, Compute::tf32>(p, stream);
+    case DataType::i8: return launch_as<DataType::i8, Compute::i32>(p, stream);
     case DataType::f16:
       return compute == Compute::f16 ? launch_as<DataType::f16, Compute::f16>(p, stream)
                                      : launch_as<DataType::f16, Compute::f32>(p, stream);
@@ -154,7 +167,7 @@ extern constinit Variant<Problem> const mma_loop{
      .where = Where::cuda,
      .types = {Types{core::DataType::f16, core::Compute::f16}, core::DataType::f16,
                core::DataType::bf16, Types{core::DataType::f32, core::Compute::tf32},
-               core::DataType::f64},
+               core::DataType::f64, core::DataType::i8},
      .needs = {.compute_capability = 90,
                .other = "whole 2Mi of multiply-adds, up to 64Gi for each worker"},
      .preference = 20,

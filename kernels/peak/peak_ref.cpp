@@ -39,10 +39,13 @@ T orbit(T x, std::int64_t steps) {
   return x;
 }
 
-/// The start plus so many ones, which every type of a sum holds exactly.
+/// The start plus so many ones, which every type of a sum holds exactly, or i32 modulo 2^32.
 std::uint64_t sum_bits(Types const& types, double sum) {
   if (types.in == core::DataType::f64) return std::bit_cast<std::uint64_t>(sum);
   if (types.compute == core::Compute::f16) return core::f16{sum}.bits;
+  if (types.in == core::DataType::i8) {
+    return static_cast<std::uint32_t>(static_cast<std::int64_t>(sum));  // as 32 bits wrap around
+  }
   return std::bit_cast<std::uint32_t>(static_cast<float>(sum));
 }
 
@@ -95,29 +98,32 @@ namespace {
 constexpr Loop loop_of(Types const& types) {
   Loop loop = kHostLoop;
   bool const is_16_bit = core::size_of(types.in) == 2;
-  loop.adds =
-      types.compute == core::Compute::tf32 || (is_16_bit && types.compute == core::Compute::f32);
+  loop.adds = types.in == core::DataType::i8 || types.compute == core::Compute::tf32 ||
+              (is_16_bit && types.compute == core::Compute::f32);
   return loop;
 }
 
 /// One after the other: the check has a formula.
+template <class Sum>
 std::uint64_t add_ones(std::int32_t start, std::int64_t steps) {
-  auto sum = static_cast<float>(start);
-  for (std::int64_t i = 0; i < steps; ++i) sum += 1;
-  return std::bit_cast<std::uint32_t>(sum);
+  // Else a compiler that adds integers computes where the loop ends.
+  auto volatile sum = static_cast<Sum>(start);
+  for (std::int64_t i = 0; i < steps; ++i) sum = sum + 1;
+  return std::bit_cast<std::uint32_t>(static_cast<Sum>(sum));
 }
 
 void launch(Problem const& problem, device::StreamView stream) {
   stream.run([p = problem] {
     Types const types = facts_of(p).types;
     Loop const loop = loop_of(types);
+    auto const add = types.in == core::DataType::i8 ? add_ones<std::uint32_t> : add_ones<float>;
     std::int64_t chain = 0;
     for (std::int64_t i = 0; i < std::int64_t{p.workers} * loop.results; ++i) {
       std::int64_t const steps = steps_of(p, loop, i / loop.results);
       auto sum = static_cast<std::uint64_t>(i);
       for (int c = 0; c < loop.chains; ++c, ++chain) {
         std::int32_t const start = p.start[chain % kStarts];
-        sum += loop.adds ? add_ones(start, steps) : last_bits(types, loop, steps, start);
+        sum += loop.adds ? add(start, steps) : last_bits(types, loop, steps, start);
       }
       p.result[i] = sum;
       if (p.processor != nullptr) p.processor[i] = static_cast<std::uint32_t>(sched_getcpu());
@@ -133,7 +139,8 @@ extern constinit Variant<Problem> const reference{
      .where = Where::host,
      .types = {core::DataType::f64, core::DataType::f32, core::DataType::i32,
                Types{core::DataType::f16, core::Compute::f16}, core::DataType::f16,
-               core::DataType::bf16, Types{core::DataType::f32, core::Compute::tf32}},
+               core::DataType::bf16, Types{core::DataType::f32, core::Compute::tf32},
+               core::DataType::i8},
      .needs = {.other = "whole 2Mi of multiply-adds, up to 64Gi for each worker"},
      .source = "textbook",
      .summary = "one thread"},

@@ -7,9 +7,9 @@
 ///   in f16 B of 1/16, and each 256th time A of -255: D goes back to where it began
 ///
 /// Technique    two warpgroups a multiprocessor, each with 64 x 256 accumulators, start four wgmma at
-///              a time: while one waits the other's are in flight. Whole numbers, so that sums are exact
-///              in any order. Ones switch fewer transistors than data do: a product that the power
-///              limit slows down does not reach this
+///              a time, two of i8: while one waits the other's are in flight. Whole numbers, so that
+///              sums are exact in any order. Ones switch fewer transistors than data do: a product
+///              that the power limit slows down does not reach this
 /// Shapes       n multiply-adds
 /// Work         n multiply-adds of 2 flop
 /// Launch       256 threads per block, one block per multiprocessor, 10 KiB of shared memory,
@@ -26,7 +26,10 @@ namespace {
 constexpr int kRows = 64, kColumns = 256;  // of a warpgroup
 constexpr int kNumbers = kColumns / 2;     // of a thread
 constexpr int kStepBytes = 32;             // along K
-constexpr int kAtOnce = 4;                 // wgmma of a group
+
+/// wgmma of a group: whole groups make a quantum.
+template <core::DataType type>
+inline constexpr int kAtOnceOf = type == core::DataType::i8 ? 2 : 4;
 
 constexpr Loop loop_of(Types const& types) {
   return {.results = kThreads,
@@ -36,14 +39,14 @@ constexpr Loop loop_of(Types const& types) {
           .period = types.compute == core::Compute::f16 ? kHalfPeriod : 0};
 }
 
-static_assert(kQuantum % (kAtOnce * loop_of(core::DataType::f16).multiply_adds()) == 0);
-static_assert(kHalfPeriod % kAtOnce == 0);
+static_assert(kHalfPeriod % kAtOnceOf<core::DataType::f16> == 0);
 
 #ifdef QUAD_KERNELS
 
-/// Two ones of 16 bits, or one of 32.
+/// Four ones of 8 bits, two of 16, or one of 32.
 template <core::DataType type>
-constexpr std::uint32_t kOnes = type == core::DataType::f16    ? 0x3C003C00U
+constexpr std::uint32_t kOnes = type == core::DataType::i8     ? 0x01010101U
+                                : type == core::DataType::f16  ? 0x3C003C00U
                                 : type == core::DataType::bf16 ? 0x3F803F80U
                                                                : 0x3F800000U;
 
@@ -55,6 +58,8 @@ template <core::DataType type, class D>
 __device__ void multiply(D& d, ptx::MatrixDescriptor a, ptx::MatrixDescriptor b) {
   if constexpr (type == core::DataType::f32) {
     ptx::wgmma_tf32<kColumns>(d, a, b);
+  } else if constexpr (type == core::DataType::i8) {
+    ptx::wgmma_s8<kColumns>(d, a, b);
   } else if constexpr (type == core::DataType::f16) {
     ptx::wgmma_f16<kColumns>(d, a, b);
   } else {
@@ -75,7 +80,9 @@ inline constexpr int kSharedWords = (compute == core::Compute::f16 ? 2 : 1) * kW
 template <core::DataType type, core::Compute compute>
 __global__ void __launch_bounds__(kThreads, 1)
     peak_wgmma_kernel(std::int32_t const* starts, std::int64_t multiply_adds, Results results) {
+  constexpr int kAtOnce = kAtOnceOf<type>;
   std::int64_t const steps = steps_here<1, kMultiplyAdds<type, compute>>(multiply_adds);
+  static_assert(kQuantum % (kAtOnce * kMultiplyAdds<type, compute>) == 0);
   constexpr bool kHalfSums = compute == core::Compute::f16;
   QUAD_DYNAMIC_SHARED(std::uint32_t, tiles);  // A, B, and in f16 the A that goes back
   for (unsigned i = threadIdx.x; i < kSharedWords<compute>; i += kThreads) {
@@ -92,7 +99,9 @@ __global__ void __launch_bounds__(kThreads, 1)
   auto const a = ptx::k_major_descriptor(tiles, ptx::Swizzle::bytes_32);
   auto const b = ptx::k_major_descriptor(tiles + kWordsOfA, ptx::Swizzle::bytes_32);
 
-  using Sum = std::conditional_t<kHalfSums, unsigned, float>;
+  using Sum =
+      std::conditional_t<kHalfSums, unsigned,
+                         std::conditional_t<type == core::DataType::i8, std::int32_t, float>>;
   constexpr int kRegisters = kHalfSums ? kNumbers / 2 : kNumbers;
   Sum d[kRegisters];
 #pragma unroll
@@ -100,7 +109,7 @@ __global__ void __launch_bounds__(kThreads, 1)
     if constexpr (kHalfSums) {
       d[i] = packed_starts_of<kNumbers>(starts, 2 * i);
     } else {
-      d[i] = static_cast<float>(start_of<kNumbers>(starts, i));
+      d[i] = static_cast<Sum>(start_of<kNumbers>(starts, i));
     }
   }
 #pragma unroll 1
@@ -136,6 +145,7 @@ void launch(Problem const& p, device::StreamView stream) {
   Compute const compute = facts_of(p).types.compute;
   switch (p.type) {
     case DataType::f32: return launch_as<DataType::f32, Compute::tf32>(p, stream);
+    case DataType::i8: return launch_as<DataType::i8, Compute::i32>(p, stream);
     case DataType::f16:
       return compute == Compute::f16 ? launch_as<DataType::f16, Compute::f16>(p, stream)
                                      : launch_as<DataType::f16, Compute::f32>(p, stream);
@@ -151,7 +161,8 @@ extern constinit Variant<Problem> const wgmma_loop{
     {.name = "wgmma_loop",
      .where = Where::cuda,
      .types = {Types{core::DataType::f16, core::Compute::f16}, core::DataType::f16,
-               core::DataType::bf16, Types{core::DataType::f32, core::Compute::tf32}},
+               core::DataType::bf16, Types{core::DataType::f32, core::Compute::tf32},
+               core::DataType::i8},
      .needs = {.compute_capability = 90,
                .exact_capability = true,
                .other = "whole 2Mi of multiply-adds, up to 64Gi for each worker"},

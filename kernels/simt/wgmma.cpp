@@ -15,6 +15,7 @@
 
 #include <algorithm>
 #include <array>
+#include <bit>
 #include <cstring>
 #include <map>
 #include <vector>
@@ -65,7 +66,9 @@ struct Operand {
   }
 };
 
-unsigned size_of(WgmmaType type) { return type == WgmmaType::tf32 ? 4 : 2; }
+unsigned size_of(WgmmaType type) {
+  return type == WgmmaType::tf32 ? 4 : type == WgmmaType::s8 ? 1 : 2;
+}
 unsigned depth_of(WgmmaType type) { return 32 / size_of(type); }
 
 float value_of(std::uint32_t bits, WgmmaType type) {
@@ -78,6 +81,7 @@ float value_of(std::uint32_t bits, WgmmaType type) {
     }
     case WgmmaType::bf16: bits <<= 16; break;
     case WgmmaType::tf32: bits &= 0xFFFFE000; break;
+    case WgmmaType::s8: break;  // of no float
   }
   float value;
   std::memcpy(&value, &bits, sizeof(value));
@@ -89,7 +93,7 @@ std::uint32_t half_bits(float value) { return __half_raw(__float2half_rn(value))
 /// Where the accumulators of a warpgroup are and what they hold, from the first issue to the wait.
 struct Accumulators {
   std::array<std::uint32_t*, kWarpgroup> registers;
-  std::vector<float> values;  ///< 64 x N
+  std::vector<float> values;  ///< 64 x N; of s32 the bits
   int n;
   bool in_halves;
   unsigned operations = 0;
@@ -315,6 +319,24 @@ void multiply(Operation const& o, std::vector<float>& d) {
   }
 }
 
+/// The same of integers, modulo 2^32.
+void multiply_integers(Operation const& o, std::vector<float>& d) {
+  unsigned const depth = depth_of(o.what.type);
+  auto const n = static_cast<unsigned>(o.what.n);
+  auto const value_at = [&](std::vector<std::uint32_t> const& bits, unsigned row, unsigned k) {
+    return static_cast<std::uint32_t>(static_cast<std::int8_t>(bits[row * depth + k]));
+  };
+  for (unsigned i = 0; i < kM; ++i) {
+    for (unsigned j = 0; j < n; ++j) {
+      float& bits = d[i * n + j];
+      auto sum = o.what.accumulate ? std::bit_cast<std::uint32_t>(bits) : 0U;
+      for (unsigned k = 0; k < depth; ++k)
+        sum += value_at(o.a_bits, i, k) * value_at(o.b_bits, j, k);
+      bits = std::bit_cast<float>(sum);
+    }
+  }
+}
+
 void retire(Warpgroup& group, Operation& o) {
   bool const changed =
       (!o.a_in_registers &&
@@ -327,7 +349,7 @@ void retire(Warpgroup& group, Operation& o) {
   if (!accumulators.untouched()) {
     fail("wgmma: accumulators were written between issue and wait", o.place);
   }
-  multiply(o, accumulators.values);
+  (o.what.type == WgmmaType::s8 ? multiply_integers : multiply)(o, accumulators.values);
   if (--accumulators.operations == 0) {
     accumulators.give();
     group.accumulators.erase(o.key);

@@ -48,6 +48,8 @@ TEST(PeakReference, AddsTheDepthInEachStep) {
   EXPECT_EQ(std::bit_cast<double>(last_bits(core::DataType::f64, kSums, 3, -5)), 43);
   auto const single = static_cast<std::uint32_t>(last_bits(core::DataType::bf16, kSums, 3, -5));
   EXPECT_EQ(std::bit_cast<float>(single), 43) << "in f32";
+  EXPECT_EQ(last_bits(core::DataType::i8, kSums, 0, -5), 0xFFFFFFFBU) << "in i32";
+  EXPECT_EQ(last_bits(core::DataType::i8, kSums, (std::int64_t{1} << 28) + 3, -5), 43U);
 }
 
 TEST(PeakReference, SumsInHalfGoBackToTheirStartOnceAPeriod) {
@@ -119,9 +121,9 @@ TEST(Peak, TheReferenceDoesWhatTensorCoresDo) {
   Variant<Problem> const& row = *find(variants(), "reference", device::Kind::host);
   for (Types const& types : row.types) {
     Loop const loop = row.specifics.notes.loop(types);
-    EXPECT_EQ(loop.adds, types == Types{core::DataType::f16} ||
-                             types == Types{core::DataType::bf16} ||
-                             types.compute == core::Compute::tf32);
+    EXPECT_EQ(loop.adds,
+              types == Types{core::DataType::f16} || types == Types{core::DataType::bf16} ||
+                  types.compute == core::Compute::tf32 || types.in == core::DataType::i8);
     std::vector<std::uint64_t> result(static_cast<std::size_t>(loop.results), ~0ULL);
     Problem const p{types.in, types.compute, kQuantum, 1, from.data(), result.data()};
     row.launch(p, host.stream);

@@ -23,13 +23,16 @@ namespace quadrille::ptx {
 
 // Fragments of the mma instructions: which element of the matrix a lane holds as its element i.
 // With g = lane / 4 and t = lane % 4. f16 and bf16 elements lie in pairs in 32-bit registers, the
-// even one in the low half; tf32 and f64 elements have one register each.
+// even one in the low half, s8 in fours, the first one lowest; tf32 and f64 elements have one
+// register each.
 //
 //   c, d (m x 8)         i = 0, 1: row g, columns 2t, 2t+1;  i = 2, 3: the same in row g + 8
 //   a (m x k), 16 bits   pairs in columns 2t, 2t+1 of the rows g, g + 8; then again 8 columns on
+//   a (m x k), 8 bits    fours in columns 4t to 4t+3 of the rows g, g + 8; then again 16 columns on
 //   a (m x k), wider     column t of the rows g, g + 8; then again 4 columns on.
 //                        With m = 8 the one element is at row g, column t
 //   b (k x 8), 16 bits   pairs in rows 2t, 2t+1 of column g; then again 8 rows on
+//   b (k x 8), 8 bits    fours in rows 4t to 4t+3 of column g; then again 16 rows on
 //   b (k x 8), wider     row t of column g; then again 4 rows on
 
 /// An element of a matrix.
@@ -42,11 +45,13 @@ QUAD_LAYOUT constexpr Element sum_element(int lane, int i) {
 }
 /// Element i of A that a lane holds; `bytes` is the size of an element.
 QUAD_LAYOUT constexpr Element a_element(int bytes, int lane, int i) {
+  if (bytes == 1) return {lane / 4 + 8 * (i / 4 % 2), 4 * (lane % 4) + i % 4 + 16 * (i / 8)};
   if (bytes == 2) return {lane / 4 + 8 * (i / 2 % 2), 2 * (lane % 4) + i % 2 + 8 * (i / 4)};
   return {lane / 4 + 8 * (i % 2), lane % 4 + 4 * (i / 2)};
 }
 /// Element i of B that a lane holds; `bytes` is the size of an element.
 QUAD_LAYOUT constexpr Element b_element(int bytes, int lane, int i) {
+  if (bytes == 1) return {4 * (lane % 4) + i % 4 + 16 * (i / 4), lane / 4};
   if (bytes == 2) return {2 * (lane % 4) + i % 2 + 8 * (i / 2), lane / 4};
   return {lane % 4 + 4 * i, lane / 4};
 }
@@ -291,9 +296,17 @@ QUAD_MODEL_PART float widen(Tf32 value) {
 }
 QUAD_MODEL_PART float widen(float value) { return value; }
 QUAD_MODEL_PART double widen(double value) { return value; }
+/// Integers are added modulo 2^32.
+QUAD_MODEL_PART std::uint32_t widen(std::int8_t value) { return static_cast<std::uint32_t>(value); }
+QUAD_MODEL_PART std::uint32_t widen(std::int32_t value) {
+  return static_cast<std::uint32_t>(value);
+}
 QUAD_MODEL_PART void narrow(float value, float& to) { to = value; }
 QUAD_MODEL_PART void narrow(float value, __half& to) { to = __float2half(value); }
 QUAD_MODEL_PART void narrow(double value, double& to) { to = value; }
+QUAD_MODEL_PART void narrow(std::uint32_t value, std::int32_t& to) {
+  to = static_cast<std::int32_t>(value);
+}
 
 /// Element i of a lane's registers.
 template <class T>
@@ -435,6 +448,20 @@ QUAD_INSTRUCTION void mma_m16n8k4_tf32(float (&d)[4], std::uint32_t const (&a)[2
       : "r"(a[0]), "r"(a[1]), "r"(b[0]));
 #else
   detail::mma<16, 4, detail::Tf32, float>(d, a, b, "mma.m16n8k4.tf32", where);
+#endif
+}
+
+/// d += a b, 16 x 8 x 32, s8 with s32 accumulators, which wrap around. PTX mma.m16n8k32.s32.s8.s8.s32.
+QUAD_INSTRUCTION void mma_m16n8k32_s8(std::int32_t (&d)[4], std::uint32_t const (&a)[4],
+                                      std::uint32_t const (&b)[2] QUAD_WHERE) {
+#ifdef __CUDACC__
+  asm volatile(
+      "mma.sync.aligned.m16n8k32.row.col.s32.s8.s8.s32 "
+      "{%0, %1, %2, %3}, {%4, %5, %6, %7}, {%8, %9}, {%0, %1, %2, %3};"
+      : "+r"(d[0]), "+r"(d[1]), "+r"(d[2]), "+r"(d[3])
+      : "r"(a[0]), "r"(a[1]), "r"(a[2]), "r"(a[3]), "r"(b[0]), "r"(b[1]));
+#else
+  detail::mma<16, 32, std::int8_t, std::int32_t>(d, a, b, "mma.m16n8k32.s8", where);
 #endif
 }
 

@@ -18,7 +18,8 @@ namespace quadrille::ptx {
 
 // wgmma: the 128 threads of a warpgroup (four consecutive warps, the first one's number a multiple
 // of four) together start D = A B or D += A B; D is 64 x N in registers, A is 64 x K, B is K x N
-// with K of 32 bytes (16 for f16 and bf16, 8 for tf32), N a multiple of 8 up to 64, of 16 up to 256.
+// with K of 32 bytes (16 for f16 and bf16, 8 for tf32, 32 for s8), N a multiple of 8 up to 64, of 16
+// up to 256.
 //
 //   wgmma_fence();                                  // registers and shared memory as they are now
 //   for (...) wgmma_f16<N>(d, a, b, accumulate);    // start
@@ -27,7 +28,7 @@ namespace quadrille::ptx {
 //
 // Accumulators: thread t of the warpgroup holds, for pair p = 0 .. N / 4 - 1,
 //   D[t / 32 * 16 + t % 32 / 4 + p % 2 * 8][p / 2 * 8 + t % 4 * 2 + {0, 1}]
-// in d[2 p], d[2 p + 1] (f32), or in the low and high half of d[p] (f16). accumulator_row() and
+// in d[2 p], d[2 p + 1] (f32, s32), or in the low and high half of d[p] (f16). accumulator_row() and
 // accumulator_column() compute it. From the start to the wait no thread may access d.
 // A in registers: the same thread holds in a[i], i = 0 .. 3 (16-bit types, low half first)
 //   A[t / 32 * 16 + t % 32 / 4 + i % 2 * 8][i / 2 * 8 + t % 4 * 2 + {0, 1}]
@@ -137,8 +138,8 @@ __device__ __forceinline__ void touch(float (&d)[count]) {
 #pragma unroll
   for (int i = 0; i < count; ++i) asm volatile("" : "+f"(d[i])::"memory");
 }
-template <int count>
-__device__ __forceinline__ void touch(unsigned (&d)[count]) {
+template <class Word, int count>
+__device__ __forceinline__ void touch(Word (&d)[count]) {
 #pragma unroll
   for (int i = 0; i < count; ++i) asm volatile("" : "+r"(d[i])::"memory");
 }
@@ -241,52 +242,54 @@ QUAD_INSTRUCTION void wgmma_wait(T (&d)[count], T (&e)[count] QUAD_WHERE) {
 #define QUAD_OPERANDS_112(c, i) QUAD_OPERANDS_64(c, i), QUAD_OPERANDS_48(c, (i) + 64)
 #define QUAD_OPERANDS_120(c, i) QUAD_OPERANDS_64(c, i), QUAD_OPERANDS_56(c, (i) + 64)
 #define QUAD_OPERANDS_128(c, i) QUAD_OPERANDS_64(c, i), QUAD_OPERANDS_64(c, (i) + 64)
-#define QUAD_WGMMA_F32_BY_N(FORM, TYPES)                                                           \
+#define QUAD_WGMMA_WORDS_BY_N(FORM, TYPES, WORD)                                                   \
   if constexpr (N == 8) {                                                                          \
-    FORM(TYPES, 8, QUAD_REGISTERS_4, QUAD_OPERANDS_4("+f", 0), 4, 5, 6, 7, 8, 9, 10);              \
+    FORM(TYPES, 8, QUAD_REGISTERS_4, QUAD_OPERANDS_4(WORD, 0), 4, 5, 6, 7, 8, 9, 10);              \
   } else if constexpr (N == 16) {                                                                  \
-    FORM(TYPES, 16, QUAD_REGISTERS_8, QUAD_OPERANDS_8("+f", 0), 8, 9, 10, 11, 12, 13, 14);         \
+    FORM(TYPES, 16, QUAD_REGISTERS_8, QUAD_OPERANDS_8(WORD, 0), 8, 9, 10, 11, 12, 13, 14);         \
   } else if constexpr (N == 24) {                                                                  \
-    FORM(TYPES, 24, QUAD_REGISTERS_12, QUAD_OPERANDS_12("+f", 0), 12, 13, 14, 15, 16, 17, 18);     \
+    FORM(TYPES, 24, QUAD_REGISTERS_12, QUAD_OPERANDS_12(WORD, 0), 12, 13, 14, 15, 16, 17, 18);     \
   } else if constexpr (N == 32) {                                                                  \
-    FORM(TYPES, 32, QUAD_REGISTERS_16, QUAD_OPERANDS_16("+f", 0), 16, 17, 18, 19, 20, 21, 22);     \
+    FORM(TYPES, 32, QUAD_REGISTERS_16, QUAD_OPERANDS_16(WORD, 0), 16, 17, 18, 19, 20, 21, 22);     \
   } else if constexpr (N == 40) {                                                                  \
-    FORM(TYPES, 40, QUAD_REGISTERS_20, QUAD_OPERANDS_20("+f", 0), 20, 21, 22, 23, 24, 25, 26);     \
+    FORM(TYPES, 40, QUAD_REGISTERS_20, QUAD_OPERANDS_20(WORD, 0), 20, 21, 22, 23, 24, 25, 26);     \
   } else if constexpr (N == 48) {                                                                  \
-    FORM(TYPES, 48, QUAD_REGISTERS_24, QUAD_OPERANDS_24("+f", 0), 24, 25, 26, 27, 28, 29, 30);     \
+    FORM(TYPES, 48, QUAD_REGISTERS_24, QUAD_OPERANDS_24(WORD, 0), 24, 25, 26, 27, 28, 29, 30);     \
   } else if constexpr (N == 56) {                                                                  \
-    FORM(TYPES, 56, QUAD_REGISTERS_28, QUAD_OPERANDS_28("+f", 0), 28, 29, 30, 31, 32, 33, 34);     \
+    FORM(TYPES, 56, QUAD_REGISTERS_28, QUAD_OPERANDS_28(WORD, 0), 28, 29, 30, 31, 32, 33, 34);     \
   } else if constexpr (N == 64) {                                                                  \
-    FORM(TYPES, 64, QUAD_REGISTERS_32, QUAD_OPERANDS_32("+f", 0), 32, 33, 34, 35, 36, 37, 38);     \
+    FORM(TYPES, 64, QUAD_REGISTERS_32, QUAD_OPERANDS_32(WORD, 0), 32, 33, 34, 35, 36, 37, 38);     \
   } else if constexpr (N == 80) {                                                                  \
-    FORM(TYPES, 80, QUAD_REGISTERS_40, QUAD_OPERANDS_40("+f", 0), 40, 41, 42, 43, 44, 45, 46);     \
+    FORM(TYPES, 80, QUAD_REGISTERS_40, QUAD_OPERANDS_40(WORD, 0), 40, 41, 42, 43, 44, 45, 46);     \
   } else if constexpr (N == 96) {                                                                  \
-    FORM(TYPES, 96, QUAD_REGISTERS_48, QUAD_OPERANDS_48("+f", 0), 48, 49, 50, 51, 52, 53, 54);     \
+    FORM(TYPES, 96, QUAD_REGISTERS_48, QUAD_OPERANDS_48(WORD, 0), 48, 49, 50, 51, 52, 53, 54);     \
   } else if constexpr (N == 112) {                                                                 \
-    FORM(TYPES, 112, QUAD_REGISTERS_56, QUAD_OPERANDS_56("+f", 0), 56, 57, 58, 59, 60, 61, 62);    \
+    FORM(TYPES, 112, QUAD_REGISTERS_56, QUAD_OPERANDS_56(WORD, 0), 56, 57, 58, 59, 60, 61, 62);    \
   } else if constexpr (N == 128) {                                                                 \
-    FORM(TYPES, 128, QUAD_REGISTERS_64, QUAD_OPERANDS_64("+f", 0), 64, 65, 66, 67, 68, 69, 70);    \
+    FORM(TYPES, 128, QUAD_REGISTERS_64, QUAD_OPERANDS_64(WORD, 0), 64, 65, 66, 67, 68, 69, 70);    \
   } else if constexpr (N == 144) {                                                                 \
-    FORM(TYPES, 144, QUAD_REGISTERS_72, QUAD_OPERANDS_72("+f", 0), 72, 73, 74, 75, 76, 77, 78);    \
+    FORM(TYPES, 144, QUAD_REGISTERS_72, QUAD_OPERANDS_72(WORD, 0), 72, 73, 74, 75, 76, 77, 78);    \
   } else if constexpr (N == 160) {                                                                 \
-    FORM(TYPES, 160, QUAD_REGISTERS_80, QUAD_OPERANDS_80("+f", 0), 80, 81, 82, 83, 84, 85, 86);    \
+    FORM(TYPES, 160, QUAD_REGISTERS_80, QUAD_OPERANDS_80(WORD, 0), 80, 81, 82, 83, 84, 85, 86);    \
   } else if constexpr (N == 176) {                                                                 \
-    FORM(TYPES, 176, QUAD_REGISTERS_88, QUAD_OPERANDS_88("+f", 0), 88, 89, 90, 91, 92, 93, 94);    \
+    FORM(TYPES, 176, QUAD_REGISTERS_88, QUAD_OPERANDS_88(WORD, 0), 88, 89, 90, 91, 92, 93, 94);    \
   } else if constexpr (N == 192) {                                                                 \
-    FORM(TYPES, 192, QUAD_REGISTERS_96, QUAD_OPERANDS_96("+f", 0), 96, 97, 98, 99, 100, 101, 102); \
+    FORM(TYPES, 192, QUAD_REGISTERS_96, QUAD_OPERANDS_96(WORD, 0), 96, 97, 98, 99, 100, 101, 102); \
   } else if constexpr (N == 208) {                                                                 \
-    FORM(TYPES, 208, QUAD_REGISTERS_104, QUAD_OPERANDS_104("+f", 0), 104, 105, 106, 107, 108, 109, \
+    FORM(TYPES, 208, QUAD_REGISTERS_104, QUAD_OPERANDS_104(WORD, 0), 104, 105, 106, 107, 108, 109, \
          110);                                                                                     \
   } else if constexpr (N == 224) {                                                                 \
-    FORM(TYPES, 224, QUAD_REGISTERS_112, QUAD_OPERANDS_112("+f", 0), 112, 113, 114, 115, 116, 117, \
+    FORM(TYPES, 224, QUAD_REGISTERS_112, QUAD_OPERANDS_112(WORD, 0), 112, 113, 114, 115, 116, 117, \
          118);                                                                                     \
   } else if constexpr (N == 240) {                                                                 \
-    FORM(TYPES, 240, QUAD_REGISTERS_120, QUAD_OPERANDS_120("+f", 0), 120, 121, 122, 123, 124, 125, \
+    FORM(TYPES, 240, QUAD_REGISTERS_120, QUAD_OPERANDS_120(WORD, 0), 120, 121, 122, 123, 124, 125, \
          126);                                                                                     \
   } else if constexpr (N == 256) {                                                                 \
-    FORM(TYPES, 256, QUAD_REGISTERS_128, QUAD_OPERANDS_128("+f", 0), 128, 129, 130, 131, 132, 133, \
+    FORM(TYPES, 256, QUAD_REGISTERS_128, QUAD_OPERANDS_128(WORD, 0), 128, 129, 130, 131, 132, 133, \
          134);                                                                                     \
   }
+#define QUAD_WGMMA_F32_BY_N(FORM, TYPES) QUAD_WGMMA_WORDS_BY_N(FORM, TYPES, "+f")
+#define QUAD_WGMMA_S32_BY_N(FORM, TYPES) QUAD_WGMMA_WORDS_BY_N(FORM, TYPES, "+r")
 #define QUAD_WGMMA_F16_BY_N(FORM, TYPES)                                                        \
   if constexpr (N == 8) {                                                                       \
     FORM(TYPES, 8, QUAD_REGISTERS_2, QUAD_OPERANDS_2("+r", 0), 2, 3, 4, 5, 6, 7, 8);            \
@@ -344,6 +347,14 @@ QUAD_INSTRUCTION void wgmma_wait(T (&d)[count], T (&e)[count] QUAD_WHERE) {
                  ", 0;\n"                                                                          \
                  "wgmma.mma_async.sync.aligned.m64n" #N_ TYPES " {" REGISTERS "}, %" #x0 ", %" #x1 \
                  ", p, 1, 1;\n}"                                                                   \
+                 : OPERANDS                                                                        \
+                 : "l"(a.bits), "l"(b.bits), "r"(static_cast<int>(accumulate)))
+// Integers have no signs of operands.
+#define QUAD_WGMMA_SHARED_S8(TYPES, N_, REGISTERS, OPERANDS, x0, x1, x2, x3, x4, x5, x6)           \
+  QUAD_ASM_SM90A("{\n.reg .pred p;\nsetp.ne.b32 p, %" #x2                                          \
+                 ", 0;\n"                                                                          \
+                 "wgmma.mma_async.sync.aligned.m64n" #N_ TYPES " {" REGISTERS "}, %" #x0 ", %" #x1 \
+                 ", p;\n}"                                                                         \
                  : OPERANDS                                                                        \
                  : "l"(a.bits), "l"(b.bits), "r"(static_cast<int>(accumulate)))
 // A in registers.
@@ -468,6 +479,19 @@ QUAD_INSTRUCTION void wgmma_tf32(float (&d)[N / 2], unsigned const (&a)[4], Matr
   QUAD_WGMMA_F32_BY_N(QUAD_WGMMA_REGISTERS_TF32, "k8.f32.tf32.tf32")
 #else
   simt::wgmma({simt::WgmmaType::tf32, N, false, false, accumulate}, d, 0, a, b.bits, where);
+#endif
+}
+
+/// s8 operands, s32 accumulators, which wrap around; both K-major. N = 40 and 56 are not among its N.
+template <int N>
+QUAD_INSTRUCTION void wgmma_s8(std::int32_t (&d)[N / 2], MatrixDescriptor a, MatrixDescriptor b,
+                               bool accumulate = true QUAD_WHERE) {
+  static_assert(is_wgmma_n(N) && N != 40 && N != 56);
+#ifdef __CUDACC__
+  QUAD_WGMMA_S32_BY_N(QUAD_WGMMA_SHARED_S8, "k32.s32.s8.s8")
+#else
+  simt::wgmma({simt::WgmmaType::s8, N, false, false, accumulate}, d, a.bits, nullptr, b.bits,
+              where);
 #endif
 }
 

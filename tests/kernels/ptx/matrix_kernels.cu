@@ -122,6 +122,26 @@ __global__ void ptx_mma_tf32_kernel(std::uint32_t const* a, std::uint32_t const*
   for (int i = 0; i < 4; ++i) d[places[i]] = sum[i];
 }
 
+__global__ void ptx_mma_s8_kernel(std::int8_t const* a, std::int8_t const* b, std::int32_t const* c,
+                                  std::int32_t* d) {
+  int const g = static_cast<int>(threadIdx.x) / 4, t = static_cast<int>(threadIdx.x) % 4;
+  auto const four = [](std::int8_t const* p) {  // p is not aligned
+    std::uint32_t bits = 0;
+    for (int i = 0; i < 4; ++i) {
+      bits |= static_cast<std::uint32_t>(static_cast<std::uint8_t>(p[i])) << 8 * i;
+    }
+    return bits;
+  };
+  std::uint32_t const a_fours[4] = {four(a + g * 32 + 4 * t), four(a + (g + 8) * 32 + 4 * t),
+                                    four(a + g * 32 + 4 * t + 16),
+                                    four(a + (g + 8) * 32 + 4 * t + 16)};
+  std::uint32_t const b_fours[2] = {four(b + g * 32 + 4 * t), four(b + g * 32 + 4 * t + 16)};
+  std::int32_t sum[4];
+  for (int i = 0; i < 4; ++i) sum[i] = c[(g + 8 * (i / 2)) * 8 + 2 * t + i % 2];
+  for (int twice = 0; twice < 2; ++twice) ptx::mma_m16n8k32_s8(sum, a_fours, b_fours);
+  for (int i = 0; i < 4; ++i) d[(g + 8 * (i / 2)) * 8 + 2 * t + i % 2] = sum[i];
+}
+
 template <int kM, int kK>
 __global__ void ptx_mma_f64_kernel(double const* a, double const* b, double const* c, double* d) {
   int const g = static_cast<int>(threadIdx.x) / 4, t = static_cast<int>(threadIdx.x) % 4;
@@ -238,6 +258,11 @@ void launch_mma_f16_f16(std::uint16_t const* a, std::uint16_t const* b, std::uin
 void launch_mma_bf16(std::uint16_t const* a, std::uint16_t const* b, float const* c, float* d,
                      device::StreamView stream) {
   QUAD_LAUNCH(ptx_mma_16_bit_kernel<true>, 1, kWarp, 0, stream, a, b, c, d);
+}
+
+void launch_mma_s8(std::int8_t const* a, std::int8_t const* b, std::int32_t const* c,
+                   std::int32_t* d, device::StreamView stream) {
+  QUAD_LAUNCH(ptx_mma_s8_kernel, 1, kWarp, 0, stream, a, b, c, d);
 }
 
 void launch_mma_tf32(int k, std::uint32_t const* a, std::uint32_t const* b, float const* c,

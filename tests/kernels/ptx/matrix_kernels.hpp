@@ -24,6 +24,8 @@ void launch_mma_f16_f16(std::uint16_t const* a, std::uint16_t const* b, std::uin
                         std::uint16_t* d, device::StreamView stream);
 void launch_mma_bf16(std::uint16_t const* a, std::uint16_t const* b, float const* c, float* d,
                      device::StreamView stream);
+void launch_mma_s8(std::int8_t const* a, std::int8_t const* b, std::int32_t const* c,
+                   std::int32_t* d, device::StreamView stream);
 void launch_mma_tf32(int k, std::uint32_t const* a, std::uint32_t const* b, float const* c,
                      float* d, device::StreamView stream);
 void launch_mma_f64(int m, int k, double const* a, double const* b, double const* c, double* d,

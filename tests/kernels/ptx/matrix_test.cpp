@@ -154,7 +154,7 @@ void expect_mma(int m, int k, T (*element)(int), Sum (*sum)(int), Launch const& 
   on_every_schedule([&](Device& device, StreamView stream) {
     Matrices const x{m, 8, k};
     std::vector<T> b_elements = converted<T>(x.b, element);
-    if (sizeof(T) == 2) b_elements = transposed(k, 8, b_elements);
+    if (sizeof(T) <= 2) b_elements = transposed(k, 8, b_elements);
     DeviceArray<T> const a{device, stream, converted<T>(x.a, element)};
     DeviceArray<T> const b{device, stream, b_elements};
     DeviceArray<Sum> const c{device, stream, converted<Sum>(x.c, sum)};
@@ -173,6 +173,12 @@ TEST(Matrix, MmaF16) { expect_mma(16, 16, f16_bits, to_float, launch_mma_f16); }
 TEST(Matrix, MmaF16WithSumsInF16) { expect_mma(16, 16, f16_bits, f16_bits, launch_mma_f16_f16); }
 
 TEST(Matrix, MmaBf16) { expect_mma(16, 16, bf16_bits, to_float, launch_mma_bf16); }
+
+TEST(Matrix, MmaS8) {
+  expect_mma(
+      16, 32, +[](int value) { return static_cast<std::int8_t>(value); },
+      +[](int value) { return value; }, launch_mma_s8);
+}
 
 TEST(Matrix, MmaTf32) {
   for (int const k : {4, 8}) {

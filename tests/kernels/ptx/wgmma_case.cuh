@@ -25,7 +25,9 @@ struct Shape {
   Swizzle swizzle;
   bool a_in_registers;
 
-  QUAD_HD constexpr unsigned size() const { return type == WgmmaType::tf32 ? 4 : 2; }
+  QUAD_HD constexpr unsigned size() const {
+    return type == WgmmaType::tf32 ? 4 : type == WgmmaType::s8 ? 1 : 2;
+  }
   QUAD_HD constexpr unsigned depth() const { return 256 / size(); }  // K of all steps together
 };
 constexpr unsigned kSteps = 8;
@@ -68,6 +70,8 @@ __device__ inline MatrixDescriptor descriptor_of(Shape s, Major major, unsigned 
 __device__ inline void put(unsigned char* to, std::uint32_t bits, unsigned size) {
   if (size == 4) {
     *reinterpret_cast<std::uint32_t*>(to) = bits;
+  } else if (size == 1) {
+    *to = static_cast<unsigned char>(bits);
   } else {
     *reinterpret_cast<std::uint16_t*>(to) = static_cast<std::uint16_t>(bits);
   }
@@ -78,6 +82,8 @@ __device__ void multiply(D& d, A const& a, MatrixDescriptor b, bool accumulate) 
   constexpr Shape s = F::shape;
   if constexpr (s.type == WgmmaType::tf32) {
     ptx::wgmma_tf32<s.n>(d, a, b, accumulate);
+  } else if constexpr (s.type == WgmmaType::s8) {
+    ptx::wgmma_s8<s.n>(d, a, b, accumulate);
   } else if constexpr (s.a_in_registers) {
     if constexpr (s.type == WgmmaType::bf16) {
       ptx::wgmma_bf16<s.n, s.b_major>(d, a, b, accumulate);
@@ -117,7 +123,9 @@ __global__ void __launch_bounds__(kThreads) wgmma_kernel(WgmmaProblem p) {
 
   constexpr bool kHalves = s.type == WgmmaType::f16_in_f16;
   constexpr int kCount = s.n / (kHalves ? 4 : 2);
-  using Register = std::conditional_t<kHalves, unsigned, float>;
+  constexpr bool kIntegers = s.type == WgmmaType::s8;
+  using Register =
+      std::conditional_t<kHalves, unsigned, std::conditional_t<kIntegers, std::int32_t, float>>;
   Register d[kCount];
   auto const place = [&](int i) {
     int const thread = static_cast<int>(t);
@@ -129,6 +137,8 @@ __global__ void __launch_bounds__(kThreads) wgmma_kernel(WgmmaProblem p) {
     for (int i = 0; i < kCount; ++i) {
       if constexpr (kHalves) {
         d[i] = p.c[place(2 * i)] | p.c[place(2 * i + 1)] << 16;
+      } else if constexpr (kIntegers) {
+        d[i] = static_cast<std::int32_t>(p.c[place(i)]);
       } else {
         d[i] = __uint_as_float(p.c[place(i)]);
       }
@@ -169,6 +179,8 @@ __global__ void __launch_bounds__(kThreads) wgmma_kernel(WgmmaProblem p) {
     if constexpr (kHalves) {
       p.d[place(2 * i)] = d[i] & 0xFFFF;
       p.d[place(2 * i + 1)] = d[i] >> 16;
+    } else if constexpr (kIntegers) {
+      p.d[place(i)] = static_cast<std::uint32_t>(d[i]);
     } else {
       p.d[place(i)] = __float_as_uint(d[i]);
     }

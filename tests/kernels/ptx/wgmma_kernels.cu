@@ -22,6 +22,8 @@ constexpr WgmmaCase kCases[] = {
     QUAD_CASES(tf32, k, k, false),
     QUAD_SOME(tf32, k, k, true),
     QUAD_SWIZZLES(tf32, 64, k, k),
+    QUAD_CASES(s8, k, k, false),
+    QUAD_SWIZZLES(s8, 48, k, k),
     QUAD_OTHER_N(f16_in_f16),
     QUAD_CASE(bf16, 208, mn, mn, bytes_128, false),
     QUAD_CASE(tf32, 160, k, k, bytes_128, false),

@@ -19,7 +19,7 @@ struct WgmmaProblem {
   std::uint32_t* d;
 };
 
-enum class WgmmaType { f16, f16_in_f16, bf16, tf32 };
+enum class WgmmaType { f16, f16_in_f16, bf16, tf32, s8 };
 
 struct WgmmaCase {
   WgmmaType type;
