@@ -103,7 +103,11 @@ core::Parsed<check::Criteria> read_criteria(CheckArguments const& arguments,
 }
 
 /// Makes the folder of --output and says why something cannot be written; empty where all can.
-std::string unwritable_reason(CheckArguments const& arguments) {
+std::string unwritable_reason(CheckArguments const& arguments, core::RunSettings const& run) {
+  if (!arguments.quick) {  // which has no file_system
+    std::string const why = io::unwritable_reason(run.output + "/file_system", "");
+    if (!why.empty()) return why + "; --set run.output=FOLDER names another";
+  }
   if (!arguments.write_reference.empty()) {
     std::string const why = io::unwritable_reason(arguments.write_reference, "");
     if (!why.empty()) return "--write-reference: " + why;
@@ -208,7 +212,7 @@ core::Exit check_machine(CheckArguments const& arguments, int& argc, char**& arg
   check::Criteria criteria;
   if (world.rank() == 0) {
     core::Parsed<check::Criteria> const read = read_criteria(arguments, check::subjects_of(world));
-    problem = read ? unwritable_reason(arguments) : read.why();
+    problem = read ? unwritable_reason(arguments, config->run) : read.why();
     if (read) criteria = *read;
   }
   world.broadcast(problem);

@@ -97,6 +97,18 @@ def main():
         verdicts = [subject["verdict"] for subject in json.loads(broken.stdout)["subjects"]]
         check(verdicts == ["BROKEN", "UNKNOWN"], f"{fault} on the first node alone: {verdicts}", broken)
 
+    # What is known to the bit, and only a check that is not quick looks at.
+    normal = [word for word in quick if word != "--quick"]
+    for metric in ("memory_bits", "memory_inverted", "peak_f64", "peak_f32", "peak_i32"):
+        normal += ["--set", f"{metric}.size_host={'16Mi' if 'peak' in metric else '256Ki'}"]
+    broken = program.call(*normal, "--set", "file_system.size_host=64", "--inject-fault", "bit_flip", "--json")
+    readings = json.loads(broken.stdout)["subjects"][0]["readings"]
+    for metric in ("memory_bits", "memory_inverted", "peak_f64", "peak_f32", "peak_i32"):
+        check("expected 0x" in readings[metric].get("wrong", ""), f"{metric} is wrong by a bit", broken)
+    homeless = program.call(*normal, "--set", f"run.output={program.folder / 'no'}")
+    check(homeless.returncode == USAGE and "--set run.output=FOLDER" in homeless.stderr and not homeless.stdout,
+          "file_system needs a folder", homeless)
+
     # What is wrong with an option is said in one line before anything is measured.
     (program.folder / "text.json").write_text("{}")
     (program.folder / "bad.toml").write_text('[[device]]\nmodel = "A"\nspeed = { median = 1 }\n')
