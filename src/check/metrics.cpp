@@ -10,8 +10,9 @@ namespace {
 // Products reach less of the peak than copies do, and the least of it where CUDA cores make them: what a
 // right GPU of any kind reaches, and one at a third of its rate does not.
 constexpr double kOfProducts = 0.4, kOfMemory = 0.7;
-// Latencies and file systems vary from run to run on machines that are all right.
-constexpr double kLatencyBand = 0.2, kFilesBand = 0.5;
+// Latencies and file systems vary from run to run on machines that are all right, and products that the
+// power limit slows down from board to board.
+constexpr double kLatencyBand = 0.2, kFilesBand = 0.5, kPowerBand = 0.08;
 
 /// A rate of products or multiply-adds.
 constexpr Metric arithmetic(std::string_view name, std::string_view keys,
@@ -20,6 +21,10 @@ constexpr Metric arithmetic(std::string_view name, std::string_view keys,
 }
 constexpr Metric on_gpus(Metric metric) {
   metric.on_hosts = false;
+  return metric;
+}
+constexpr Metric power_bound(Metric metric) {
+  metric.band = kPowerBand;
   return metric;
 }
 /// Not with --quick.
@@ -66,15 +71,15 @@ size_host = "768")"),
 type = "f32"
 size = "8Ki"
 size_host = "768")"),
-    on_gpus(arithmetic("gemm_tf32", R"(workload = "gemm"
+    power_bound(on_gpus(arithmetic("gemm_tf32", R"(workload = "gemm"
 type = "f32"
 compute = "tf32"
 size = "8Ki"
-size_host = "512")")),
-    on_gpus(arithmetic("gemm_bf16", R"(workload = "gemm"
+size_host = "512")"))),
+    power_bound(on_gpus(arithmetic("gemm_bf16", R"(workload = "gemm"
 type = "bf16"
 size = "8Ki"
-size_host = "512")")),
+size_host = "512")"))),
     // Each multiprocessor, and each of its units: the results of all of them are known to the bit.
     later(arithmetic("peak_f64", R"(workload = "peak"
 type = "f64"
@@ -113,18 +118,18 @@ type = "f32"
 size = "8Ki"
 size_host = "512"
 data = "integer")"))),
-    on_gpus(later(arithmetic("exact_tf32", R"(workload = "gemm"
+    power_bound(on_gpus(later(arithmetic("exact_tf32", R"(workload = "gemm"
 type = "f32"
 compute = "tf32"
 size = "8Ki"
 size_host = "512"
-data = "integer")"))),
-    on_gpus(later(arithmetic("exact_bf16", R"(workload = "gemm"
+data = "integer")")))),
+    power_bound(on_gpus(later(arithmetic("exact_bf16", R"(workload = "gemm"
 type = "bf16"
 out = "f32"
 size = "8Ki"
 size_host = "512"
-data = "integer")"))),
+data = "integer")")))),
     // All memory that is free: each bit as 0 and as 1, whatever its address makes it first.
     later({.name = "memory_bits",
            .unit = "B/s",
@@ -149,11 +154,11 @@ type = "f64"
 size = "8Ki"
 size_host = "768"
 clock = "sustained")")),
-    settled(arithmetic("gemm_bf16_settled", R"(workload = "gemm"
+    power_bound(settled(arithmetic("gemm_bf16_settled", R"(workload = "gemm"
 type = "bf16"
 size = "8Ki"
 size_host = "512"
-clock = "sustained")")),
+clock = "sustained")"))),
     {.name = "launch",
      .unit = "s",
      .keys = R"(workload = "api"

@@ -32,6 +32,14 @@ TEST(Simulate, FindsFaultsAndLeavesHealthyNodes) {
   }
 }
 
+// What no samples are kept of gives no false alarms.
+TEST(Simulate, EveryRateOfAGpuHasSamples) {
+  KeptSamples const kept = kept_samples();
+  for (Metric const& metric : metrics()) {
+    EXPECT_EQ(kept.contains(&metric), metric.scope == Scope::device) << metric.name;
+  }
+}
+
 TEST(Simulate, TheSameSeedGivesTheSameMachines) {
   auto const found = [](std::uint64_t seed) {
     std::vector<std::int64_t> counts;
