@@ -26,14 +26,10 @@ constexpr int kOneSlowMachineIn = 10;
 
 /// Metrics of which no samples need be kept vary as others do.
 constexpr std::pair<std::string_view, std::string_view> kLike[] = {
-    {"gemm_f64_settled", "gemm_f64"},
-    {"gemm_bf16_settled", "gemm_bf16"},
-    {"exact_f64", "gemm_f64"},
-    {"exact_f32", "gemm_f32"},
-    {"exact_tf32", "gemm_tf32"},
-    {"exact_bf16", "gemm_bf16"},
-    {"memory_bits", "memory_copy"},
-    {"memory_inverted", "memory_copy"},
+    {"gemm_f64_settled", "gemm_f64"}, {"gemm_bf16_settled", "gemm_bf16"},
+    {"exact_f64", "gemm_f64"},        {"exact_f32", "gemm_f32"},
+    {"exact_tf32", "gemm_tf32"},      {"exact_bf16", "gemm_bf16"},
+    {"memory_bits", "memory_copy"},   {"memory_inverted", "memory_copy"},
     {"gpu_to_gpu", "device_to_host"}};
 
 // Names of models, as the tables of a reference have them.
