@@ -23,7 +23,7 @@ namespace {
 constexpr int kBlocks = 2;  // of a multiprocessor
 constexpr int kTiles = 8;   // of a warp, 16 x 8
 
-/// Of fragments of 16-bit types, and of f64.
+/// Of a fragment: 32 bytes along k, and 128 of f64.
 constexpr int depth_of(core::DataType type) {
   return type == core::DataType::f32 ? 8 : type == core::DataType::i8 ? 32 : 16;
 }
