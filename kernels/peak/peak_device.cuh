@@ -17,6 +17,13 @@ inline constexpr int kThreads = 256;
 
 #ifdef QUAD_KERNELS
 
+/// Four ones of 8 bits, two of 16, or one of 32.
+template <core::DataType type>
+inline constexpr std::uint32_t kOnes = type == core::DataType::i8     ? 0x01010101U
+                                       : type == core::DataType::f16  ? 0x3C003C00U
+                                       : type == core::DataType::bf16 ? 0x3F803F80U
+                                                                      : 0x3F800000U;
+
 /// Number of this thread's result.
 __device__ inline std::int64_t result_index() {
   return static_cast<std::int64_t>(blockIdx.x) * kThreads + threadIdx.x;

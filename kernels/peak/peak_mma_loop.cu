@@ -17,6 +17,8 @@
 #include "common/ptx/matrix.cuh"
 #include "peak/peak_device.cuh"
 
+#include <type_traits>
+
 namespace quadrille::kernels::peak {
 namespace {
 
@@ -41,29 +43,18 @@ constexpr Loop loop_of(Types const& types) {
 /// The registers of a type, and its instruction.
 template <core::DataType type, core::Compute compute>
 struct Fragments {
-  using Sum = float;
+  using Sum = std::conditional_t<type == core::DataType::i8, std::int32_t, float>;
   using Register = std::uint32_t;
   static constexpr int kD = 4;
   static constexpr int kA = 4, kB = 2;
-  /// Two ones of 16 bits, or one.
-  static constexpr Register kOnes = type == core::DataType::f16    ? 0x3C003C00U
-                                    : type == core::DataType::bf16 ? 0x3F803F80U
-                                                                   : 0x3F800000U;
+  static constexpr Register kFill = kOnes<type>;
 };
 template <>
 struct Fragments<core::DataType::f64, core::Compute::f64> {
   using Sum = double;
   using Register = double;
   static constexpr int kD = 4, kA = 8, kB = 4;
-  static constexpr Register kOnes = 1;
-};
-/// Four ones of 8 bits in each register.
-template <>
-struct Fragments<core::DataType::i8, core::Compute::i32> {
-  using Sum = std::int32_t;
-  using Register = std::uint32_t;
-  static constexpr int kD = 4, kA = 4, kB = 2;
-  static constexpr Register kOnes = 0x01010101U;
+  static constexpr Register kFill = 1;
 };
 /// Two f16 in each register, also of the sums.
 template <>
@@ -71,7 +62,7 @@ struct Fragments<core::DataType::f16, core::Compute::f16> {
   using Sum = std::uint32_t;
   using Register = std::uint32_t;
   static constexpr int kD = 2, kA = 4, kB = 2;
-  static constexpr Register kOnes = 0x3C003C00U;
+  static constexpr Register kFill = kOnes<core::DataType::f16>;
   static constexpr Register kSixteenths = 0x2C002C00U, kBack = 0xCBF8CBF8U;  // 1/16, -255/16
   static_assert(kHalfPeriod == 256);
 };
@@ -105,9 +96,9 @@ __global__ void __launch_bounds__(kThreads, kBlocks)
   using Of = Fragments<type, compute>;
   typename Of::Register a[Of::kA], b[Of::kB];
 #pragma unroll
-  for (int i = 0; i < Of::kA; ++i) a[i] = Of::kOnes;
+  for (int i = 0; i < Of::kA; ++i) a[i] = Of::kFill;
 #pragma unroll
-  for (int i = 0; i < Of::kB; ++i) b[i] = Of::kOnes;
+  for (int i = 0; i < Of::kB; ++i) b[i] = Of::kFill;
   typename Of::Sum d[kTiles][Of::kD];
   constexpr int kRegisters = kTiles * Of::kD;
 #pragma unroll

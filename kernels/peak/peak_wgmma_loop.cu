@@ -43,13 +43,6 @@ static_assert(kHalfPeriod % kAtOnceOf<core::DataType::f16> == 0);
 
 #ifdef QUAD_KERNELS
 
-/// Four ones of 8 bits, two of 16, or one of 32.
-template <core::DataType type>
-constexpr std::uint32_t kOnes = type == core::DataType::i8     ? 0x01010101U
-                                : type == core::DataType::f16  ? 0x3C003C00U
-                                : type == core::DataType::bf16 ? 0x3F803F80U
-                                                               : 0x3F800000U;
-
 /// Two sixteenths, and two of -255, in f16.
 constexpr std::uint32_t kSixteenths = 0x2C002C00U, kBack = 0xDBF8DBF8U;
 

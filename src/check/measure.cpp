@@ -588,7 +588,8 @@ std::string cases_of(Depth depth, double limit_s) {
       kRun[static_cast<std::size_t>(depth)], limit_s / 4);
   for (Metric const& metric : metrics()) {
     if (metric.keys.empty() || (depth == Depth::quick && !metric.is_quick)) continue;
-    text += fmt::format("\n[[case]]\nname = \"{}\"\n{}\n", metric.name, metric.keys);
+    text += fmt::format("\n[[case]]\nname = \"{}\"\n{}\n{}\n", metric.name, metric.shared_keys,
+                        metric.keys);
   }
   return text;
 }

@@ -14,10 +14,42 @@ constexpr double kOfProducts = 0.4, kOfMemory = 0.7;
 // power limit slows down from board to board.
 constexpr double kLatencyBand = 0.2, kFilesBand = 0.5, kPowerBand = 0.08;
 
-/// A rate of products or multiply-adds.
-constexpr Metric arithmetic(std::string_view name, std::string_view keys,
-                            double min_share = kOfProducts) {
-  return {.name = name, .unit = "FLOP/s", .keys = keys, .min_share = min_share};
+constexpr Metric product(std::string_view name, std::string_view keys) {
+  return {.name = name,
+          .unit = "FLOP/s",
+          .keys = keys,
+          .shared_keys = R"(workload = "gemm"
+size = "8Ki"
+size_host = "768")",
+          .min_share = kOfProducts};
+}
+/// Not with --quick.
+constexpr Metric later(Metric metric) {
+  metric.is_quick = false;
+  return metric;
+}
+/// Each multiprocessor, and each of its units: the results of all of them are known to the bit.
+constexpr Metric peak(std::string_view name, std::string_view keys,
+                      double min_share = kOfProducts) {
+  return later({.name = name,
+                .unit = "FLOP/s",
+                .keys = keys,
+                .shared_keys = R"(workload = "peak"
+size = "64Gi"
+size_host = "256Mi")",
+                .min_share = min_share});
+}
+/// All memory that is free.
+constexpr Metric all_memory(std::string_view name, std::string_view keys) {
+  return later({.name = name,
+                .unit = "B/s",
+                .keys = keys,
+                .shared_keys = R"(workload = "copy"
+type = "i32"
+size = "auto:96%"
+size_host = "16Mi"
+operation = "d2d")",
+                .min_share = kOfMemory});
 }
 constexpr Metric on_gpus(Metric metric) {
   metric.on_hosts = false;
@@ -25,11 +57,6 @@ constexpr Metric on_gpus(Metric metric) {
 }
 constexpr Metric power_bound(Metric metric) {
   metric.band = kPowerBand;
-  return metric;
-}
-/// Not with --quick.
-constexpr Metric later(Metric metric) {
-  metric.is_quick = false;
   return metric;
 }
 constexpr Metric settled(Metric metric) {
@@ -63,101 +90,35 @@ size_host = "512Ki"
 volume = "4Gi"
 cache = "hot")",
      .on_hosts = false},
-    arithmetic("gemm_f64", R"(workload = "gemm"
-type = "f64"
-size = "8Ki"
-size_host = "768")"),
-    arithmetic("gemm_f32", R"(workload = "gemm"
-type = "f32"
-size = "8Ki"
-size_host = "768")"),
-    power_bound(on_gpus(arithmetic("gemm_tf32", R"(workload = "gemm"
-type = "f32"
-compute = "tf32"
-size = "8Ki"
-size_host = "512")"))),
-    power_bound(on_gpus(arithmetic("gemm_bf16", R"(workload = "gemm"
-type = "bf16"
-size = "8Ki"
-size_host = "512")"))),
-    // Each multiprocessor, and each of its units: the results of all of them are known to the bit.
-    later(arithmetic("peak_f64", R"(workload = "peak"
-type = "f64"
-size = "64Gi"
-size_host = "256Mi")")),
-    later(arithmetic("peak_f32", R"(workload = "peak"
-type = "f32"
-size = "64Gi"
-size_host = "256Mi")")),
-    later(arithmetic("peak_i32", R"(workload = "peak"
-type = "i32"
-size = "64Gi"
-size_host = "256Mi")",
-                     0)),
-    on_gpus(later(arithmetic("peak_tf32", R"(workload = "peak"
-type = "f32"
-compute = "tf32"
-size = "64Gi"
-size_host = "256Mi")"))),
-    on_gpus(later(arithmetic("peak_bf16", R"(workload = "peak"
-type = "bf16"
-size = "64Gi"
-size_host = "256Mi")"))),
-    on_gpus(later(arithmetic("peak_i8", R"(workload = "peak"
-type = "i8"
-size = "64Gi"
-size_host = "256Mi")"))),
+    product("gemm_f64", R"(type = "f64")"),
+    product("gemm_f32", R"(type = "f32")"),
+    power_bound(on_gpus(product("gemm_tf32", R"(type = "f32"
+compute = "tf32")"))),
+    power_bound(on_gpus(product("gemm_bf16", R"(type = "bf16")"))),
+    peak("peak_f64", R"(type = "f64")"),
+    peak("peak_f32", R"(type = "f32")"),
+    peak("peak_i32", R"(type = "i32")", 0),
+    on_gpus(peak("peak_tf32", R"(type = "f32"
+compute = "tf32")")),
+    on_gpus(peak("peak_bf16", R"(type = "bf16")")),
+    on_gpus(peak("peak_i8", R"(type = "i8")")),
     // Whole numbers, whose products and sums are exact: each result is known to the bit.
-    on_gpus(later(arithmetic("exact_f64", R"(workload = "gemm"
-type = "f64"
-size = "8Ki"
-size_host = "512"
+    on_gpus(later(product("exact_f64", R"(type = "f64"
 data = "integer")"))),
-    on_gpus(later(arithmetic("exact_f32", R"(workload = "gemm"
-type = "f32"
-size = "8Ki"
-size_host = "512"
+    on_gpus(later(product("exact_f32", R"(type = "f32"
 data = "integer")"))),
-    power_bound(on_gpus(later(arithmetic("exact_tf32", R"(workload = "gemm"
-type = "f32"
+    power_bound(on_gpus(later(product("exact_tf32", R"(type = "f32"
 compute = "tf32"
-size = "8Ki"
-size_host = "512"
 data = "integer")")))),
-    power_bound(on_gpus(later(arithmetic("exact_bf16", R"(workload = "gemm"
-type = "bf16"
+    power_bound(on_gpus(later(product("exact_bf16", R"(type = "bf16"
 out = "f32"
-size = "8Ki"
-size_host = "512"
 data = "integer")")))),
-    // All memory that is free: each bit as 0 and as 1, whatever its address makes it first.
-    later({.name = "memory_bits",
-           .unit = "B/s",
-           .keys = R"(workload = "copy"
-type = "i32"
-size = "auto:96%"
-size_host = "16Mi"
-operation = "d2d"
-data = "bits")",
-           .min_share = kOfMemory}),
-    later({.name = "memory_inverted",
-           .unit = "B/s",
-           .keys = R"(workload = "copy"
-type = "i32"
-size = "auto:96%"
-size_host = "16Mi"
-operation = "d2d"
-data = "inverted")",
-           .min_share = kOfMemory}),
-    settled(arithmetic("gemm_f64_settled", R"(workload = "gemm"
-type = "f64"
-size = "8Ki"
-size_host = "768"
+    // Each bit as 0 and as 1, whatever its address makes it first.
+    all_memory("memory_bits", R"(data = "bits")"),
+    all_memory("memory_inverted", R"(data = "inverted")"),
+    settled(product("gemm_f64_settled", R"(type = "f64"
 clock = "sustained")")),
-    power_bound(settled(arithmetic("gemm_bf16_settled", R"(workload = "gemm"
-type = "bf16"
-size = "8Ki"
-size_host = "512"
+    power_bound(settled(product("gemm_bf16_settled", R"(type = "bf16"
 clock = "sustained")"))),
     {.name = "launch",
      .unit = "s",

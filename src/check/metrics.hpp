@@ -22,6 +22,7 @@ struct Metric {
   std::string_view unit;
   /// Its case as keys of an input file; empty: that of the metric above in the table.
   std::string_view keys;
+  std::string_view shared_keys = {};  ///< that cases of its kind have, too
   Scope scope = Scope::device;
   Value value = Value::rate;
   Part part = Part::processor;

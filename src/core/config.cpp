@@ -651,7 +651,7 @@ bool Resolver::check_names(Setting const& setting, OptionTarget const& target) {
 }
 
 /// Why keys of a case do not go together; empty where they do.
-std::string conflict(Case const& spec) {
+std::string conflict(Case const& spec, NameTable const& name_table) {
   if (spec.clock == Clock::sustained && spec.timing == Timing::launch_only) {
     return "clock = \"sustained\" waits for the device, timing = \"launch_only\" does not; change "
            "one of them";
@@ -663,8 +663,12 @@ std::string conflict(Case const& spec) {
   bool const is_integer =
       visit_type(spec.type, [](auto zero) { return std::is_integral_v<decltype(zero)>; });
   if (is_any_bits(spec.data) && !(spec.workload->keys.any_bits && is_integer)) {
-    return fmt::format("data = \"{}\" is for what copies integers (copy, pairs), not for {} of {}",
-                       to_text(spec.data), spec.workload->name, to_text(spec.type));
+    Names accepting;
+    for (WorkloadSchema const* workload : name_table.workloads) {
+      if (workload->keys.any_bits) accepting.emplace_back(workload->name);
+    }
+    return fmt::format("data = \"{}\" is for integers of {}, not for {} of {}", to_text(spec.data),
+                       fmt::join(accepting, ", "), spec.workload->name, to_text(spec.type));
   }
   return spec.workload->conflict == nullptr ? "" : spec.workload->conflict(spec);
 }
@@ -715,7 +719,7 @@ bool Resolver::build_case(RawCase const& raw, RunSettings const& run, std::vecto
                    fmt::format("case '{}' has no size; write size = 4096, or \"8Ki\"", raw.name));
   }
   for (OptionTarget const& target : targets) {
-    std::string const problem = conflict(target.spec);
+    std::string const problem = conflict(target.spec, name_table_);
     if (!problem.empty()) {
       return fail_at(raw.where, fmt::format("case '{}': {}", raw.name, problem));
     }

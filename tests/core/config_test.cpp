@@ -735,7 +735,8 @@ TEST(Config, KeysThatDoNotGoTogetherSayWhy) {
       why(one_case("gemm", "clock = \"sustained\"\ntiming = [\"auto\", \"launch_only\"]"));
   EXPECT_TRUE(message.starts_with("x.toml:1: case 'gemm': clock = \"sustained\" waits")) << message;
   EXPECT_HAS(why(one_case("gemm", "clock = \"sustained\"\nstop = \"1 %\"")), "stop ends the");
-  EXPECT_HAS(why(one_case("gemm", "data = \"bits\"")), "not for gemm of f64");
+  EXPECT_HAS(why(one_case("gemm", "data = \"bits\"")),
+             "for integers of vector, not for gemm of f64");
   EXPECT_HAS(why(one_case("vector", "data = \"inverted\"")), "not for vector of f64");
   EXPECT_EQ(good(one_case("vector", "type = \"i32\"\ndata = \"bits\"")).cases[0].data,
             DataKind::bits);
