@@ -147,8 +147,8 @@ struct VariantInfo {
   TypeList types{};
   Requirements needs{};
   Tunable const* tunable = nullptr;  ///< its kernel, where that has parameters to be tuned
-  /// "best" is the own variant that takes a problem and has the highest; its search looks at those that
-  /// show a mistake, with one below 0, at last.
+  /// "best" without a search is the own variant that takes a problem and has the highest. One below 0,
+  /// of those that show a mistake or are less accurate, keeps a variant out of the search.
   int preference = 0;
   bool in_place = false;         ///< works on one array: its input is its output
   bool any_order = false;        ///< adds up in another order every time: its last bits differ

@@ -34,6 +34,7 @@ extern constinit Variant<Problem> const fast_math{
      .where = Where::cuda,
      .types = {core::DataType::f32},
      .needs = {.other = "not reproducible"},
+     .preference = -1,
      .any_order = true,
      .source = "DCU programming tutorial, integral",
      .summary = "grid_stride with the intrinsics __sinf, __cosf, __expf"},

@@ -5,6 +5,7 @@
 #include "common/search.hpp"
 #include "core/text.hpp"
 #include "measure/sampler.hpp"
+#include "measure/selection.hpp"
 
 #include <fmt/format.h>
 
@@ -51,7 +52,13 @@ TuningClass problem_of(comm::World const& world, core::Case const& essence,
                        Workload const& workload, Selection const& candidates) {
   std::string facts = core::to_toml(essence);
   for (VariantInfo const* row : candidates) facts.append(row->name).push_back('\n');
-  TuningClass of = *workload.tuning_class();
+  TuningClass of = workload.tuning_class().value_or(TuningClass{
+      .operation = std::string{essence.workload->name},
+      .device = {},
+      .type = std::string{core::to_text(essence.type)},
+      .layout = {},
+      .shape = shape_class(
+          std::span{essence.size.value}.first(static_cast<std::size_t>(essence.size.count)))});
   of.device = world.device().facts().name;
   for (int i = 0; i < essence.size.count; ++i) {
     of.problem += fmt::format("{}{}", i == 0 ? "" : "x", essence.size[i]);
@@ -86,7 +93,8 @@ class Search {
       : world_{world},
         candidates_{candidates},
         clock_{clock},
-        sets_{prepared(world, spec, entry, candidates)} {}
+        sets_{prepared(world, spec, entry, candidates)},
+        is_gated_{sets_[0]->describe(candidates).traits.graph_capturable} {}
 
   std::vector<kernels::Ranked> run() {
     return kernels::rank(candidates_.size(),
@@ -99,7 +107,7 @@ class Search {
  private:
   /// Twice, but once what is far behind in spite of all that its first execution may have to load.
   double look(std::size_t candidate) {
-    double const first = clock_.first(executions(candidate)).seconds;
+    double const first = clock_.plainly(executions(candidate)).seconds;
     spent_ += first;
     if (first > kernels::kFarBehind * least_ + kLoadSeconds) return first;
     double const second = row(candidate, 1);
@@ -108,7 +116,8 @@ class Search {
   }
 
   double row(std::size_t candidate, std::int64_t launches) {
-    QuickClock::Time const time = clock_.behind_gate(executions(candidate), launches);
+    QuickClock::Time const time = is_gated_ ? clock_.behind_gate(executions(candidate), launches)
+                                            : clock_.plainly(executions(candidate), launches);
     spent_ += static_cast<double>(launches) * time.seconds;
     return time.is_valid ? time.seconds : kernels::kUntimed;
   }
@@ -126,6 +135,7 @@ class Search {
   Selection const& candidates_;
   QuickClock& clock_;
   std::vector<std::unique_ptr<Workload>> sets_;
+  bool is_gated_;  ///< else an execution may wait for the device, which waits for the gate
   double least_ = kernels::kUntimed;
   double spent_ = 0;
 };
@@ -136,13 +146,15 @@ Selection candidates_for_best(Workload const& workload, WorkloadEntry const& ent
                               core::Case const& spec, core::Tuned tuned,
                               std::vector<std::string> const& reasons) {
   bool const is_asked = std::ranges::find(spec.variants, "best") != spec.variants.end();
-  if (!is_asked || tuned == core::Tuned::off || !workload.tuning_class()) return {};
+  if (!is_asked || tuned == core::Tuned::off) return {};
   if (!core::configurations_of(spec).empty()) return {};
-  if (!(workload.describe({}).amount > 0)) return {};
+  Description const description = workload.describe({});
+  if (!description.traits.searches_best || !(description.amount > 0)) return {};
   Selection rows;
   for (std::size_t i = 0; i < reasons.size(); ++i) {
     VariantInfo const* const row = entry.variants[i];
-    if (row->role == kernels::Role::own && reasons[i].empty()) rows.push_back(row);
+    bool const is_eligible = row->role == kernels::Role::own && row->preference >= 0;
+    if (is_eligible && reasons[i].empty()) rows.push_back(row);
   }
   // Of those that nobody prefers the last of the table first, as a technique stands behind those that
   // it improves.
@@ -156,6 +168,7 @@ BestRows::BestRows(MakeClock make_clock, BestMemory memory)
 
 BestRow BestRows::find(comm::World& world, core::Case const& spec, WorkloadEntry const& entry,
                        Workload const& workload, Selection const& candidates) {
+  if (auto const other = workload.stand_in()) return of_stand_in(world, *other, candidates);
   core::Case const essence = essence_of(spec);
   auto const known = std::ranges::find(known_, essence, &std::pair<core::Case, BestRow>::first);
   if (known != known_.end()) return known->second;
@@ -169,6 +182,24 @@ BestRow BestRows::find(comm::World& world, core::Case const& spec, WorkloadEntry
     }
   }
   return known_.emplace_back(essence, std::move(found)).second;
+}
+
+/// The likeliest where the stand-in takes none of them.
+BestRow BestRows::of_stand_in(comm::World& world, StandIn const& other,
+                              Selection const& candidates) {
+  auto const& [entry, spec] = other;
+  std::unique_ptr<Workload> const workload = entry->make(spec, world.size(), world.rank());
+  std::vector<std::string> const reasons =
+      agreed_reasons(world, std::span{&workload, 1}, *entry, spec);
+  Selection common;
+  for (VariantInfo const* row : candidates) {
+    auto const place = std::ranges::find(entry->variants, row) - entry->variants.begin();
+    bool const runs =
+        place < std::ssize(reasons) && reasons[static_cast<std::size_t>(place)].empty();
+    if (runs) common.push_back(row);
+  }
+  if (common.empty()) return {candidates.front(), 0, ""};
+  return find(world, spec, *entry, *workload, common);
 }
 
 /// Without a row where none is known.

@@ -23,8 +23,9 @@ struct BestRow {
 };
 
 /// The rows among which "best" of a case is found by timing them, the likeliest first: own rows that
-/// run it. Empty where it is not: the case does not ask for it, tuning is off or not for this workload, it
-/// has found something, there is no work or no choice. `reasons` are those of unsupported_reasons().
+/// run it. Empty where it is not: the case does not ask for it, tuning is off or has found something, rows
+/// of this workload are no alternatives, there is no work or no choice. `reasons` are those of
+/// unsupported_reasons().
 Selection candidates_for_best(Workload const& workload, WorkloadEntry const& entry,
                               core::Case const& spec, core::Tuned tuned,
                               std::vector<std::string> const& reasons);
@@ -56,6 +57,7 @@ class BestRows {
                Workload const& workload, Selection const& candidates);
 
  private:
+  BestRow of_stand_in(comm::World& world, StandIn const& other, Selection const& candidates);
   BestRow recalled(comm::World& world, TuningClass const& of, Selection const& candidates) const;
   BestRow searched(comm::World& world, core::Case const& spec, WorkloadEntry const& entry,
                    Selection const& candidates) const;

@@ -23,7 +23,10 @@ class QuickClock {
     double seconds = 0;  ///< of one of the executions, of the slowest rank: the same on every rank
     bool is_valid = true;  ///< no gate opened under the calls of any rank's host; else by its clock
   };
-  virtual Time first(std::function<void()> const& enqueue) { return time(enqueue, 1); }
+  /// With the calls of the host, as what waits for the device by itself needs it.
+  virtual Time plainly(std::function<void()> const& enqueue, std::int64_t count = 1) {
+    return time(enqueue, count);
+  }
   /// At most as many as may wait behind a gate.
   virtual Time behind_gate(std::function<void()> const& enqueue, std::int64_t count);
 

@@ -61,6 +61,9 @@ struct Traits {
   /// Whether outputs' bits depend on how many executions followed reset(), as in a batch, or on what was
   /// chosen by measured rates, so that a result keeps no digest of them.
   bool state_depends_on_count = false;
+  /// Whether "best" is the own row that is fastest in a search before the case: all of them do the same
+  /// work, and a device shows what an execution takes. Else it is that of the highest preference.
+  bool searches_best = false;
   /// Whose rows join a case by themselves and are what rates are compared with.
   kernels::Role bar = kernels::Role::vendor;
   /// Whether a row of the role `ceiling` does each rank's share of the work without communication,
@@ -160,6 +163,14 @@ inline Field output(device::MatrixView const& view) {
   return {.type = view.type, .view = view, .is_output = true};
 }
 
+struct WorkloadEntry;
+
+/// A case of another workload, some of whose rows are this one's.
+struct StandIn {
+  WorkloadEntry const* entry = nullptr;
+  core::Case spec{};
+};
+
 /// One measured operation, prepared for one case. See the table in README "Adding a workload" for
 /// who may allocate, synchronise and communicate where.
 class Workload {
@@ -195,6 +206,8 @@ class Workload {
   virtual std::vector<Field> fields() = 0;
   /// What its tunable variants are tuned for, but for the device; nothing where it has none.
   virtual std::optional<TuningClass> tuning_class() const { return std::nullopt; }
+  /// The case in which the search for "best" times rows in place of this one: the same on every rank.
+  virtual std::optional<StandIn> stand_in() const { return std::nullopt; }
   /// What its tunable variants are compiled for.
   virtual kernels::ProblemKind problem_kind() const { return {}; }
   /// From now on run() of this tunable variant takes this configuration; empty: its own choice.

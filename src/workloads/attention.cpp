@@ -67,7 +67,7 @@ class Attention final : public measure::Workload {
     d.extras = {{"stored scores", attention::stored_scores_bytes(shape, width), "B"},
                 {"tiled traffic", attention::tiled_bytes(shape, width, kTileQueries), "B"},
                 {"intensity", d.flop / d.device_bytes, "flop/B"}};
-    d.traits = {.graph_capturable = true};
+    d.traits = {.graph_capturable = true, .searches_best = true};
     return d;
   }
 

@@ -42,7 +42,7 @@ class Conv2d final : public measure::Workload {
     d.device_bytes = d.memory_bytes * ranks_;
     d.extras = {{"column matrix", conv2d::column_bytes(shape, width), "B"},
                 {"intensity", d.flop / d.device_bytes, "flop/B"}};
-    d.traits = {.graph_capturable = true};
+    d.traits = {.graph_capturable = true, .searches_best = true};
     return d;
   }
 

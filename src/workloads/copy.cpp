@@ -64,6 +64,8 @@ class Copy final : public measure::Workload {
     if (both()) d.extras = {{"link, each way", bytes * ranks_, "B/s"}};
     d.memory_bytes = (is_within || has_two() ? 2 : 1) * bytes;
     d.host_bytes = is_within ? 0 : (has_two() ? 2 : 1) * bytes;
+    // A copy of plain host memory may hold the host until it is done.
+    d.traits = {.graph_capturable = is_within || !is_pageable(), .searches_best = true};
     return d;
   }
 

@@ -116,7 +116,7 @@ class Gemm final : public measure::Workload {
     d.device_bytes = gemm::compulsory_bytes(m, n, k, p_.beta, in, out) * ranks_;
     d.memory_bytes = in * (m * k + k * n) + out * (p_.beta == 0 ? 1 : 2) * m * n;
     // With beta the product is added to what the last one left.
-    d.traits = {.repeatable = p_.beta == 0, .graph_capturable = true};
+    d.traits = {.repeatable = p_.beta == 0, .graph_capturable = true, .searches_best = true};
     return d;
   }
 

@@ -39,7 +39,7 @@ class Integral final : public measure::Workload {
 
   measure::Description describe(measure::Selection const&) const override {
     measure::Description d;
-    d.traits = {.communicates = true, .graph_capturable = ranks_ == 1};
+    d.traits = {.communicates = true, .graph_capturable = ranks_ == 1, .searches_best = true};
     d.amount = integral::evaluations(problem_.rule, static_cast<double>(problem_.cells));
     d.unit = "eval/s";
     // Bits that are prescribed prescribe the operations, too.

@@ -141,7 +141,7 @@ class PagedDecode final : public measure::Workload {
                 {"empty slots",
                  of_slots > 0 ? 100 * (1 - static_cast<double>(x.tokens) / of_slots) : 0, "%"},
                 {"intensity", paged_decode::flop(x) * ranks_ / d.device_bytes, "flop/B"}};
-    d.traits = {.graph_capturable = true};
+    d.traits = {.graph_capturable = true, .searches_best = true};
     return d;
   }
 

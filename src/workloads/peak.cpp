@@ -29,7 +29,7 @@ class Peak final : public measure::Workload {
     d.flop = d.amount;
     d.measures = measure::Resource::compute;
     d.memory_bytes = 6 << 20;  // results of any device
-    d.traits = {.graph_capturable = true};
+    d.traits = {.graph_capturable = true, .searches_best = true};
     return d;
   }
 

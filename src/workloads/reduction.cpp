@@ -56,7 +56,9 @@ class Reduction final : public measure::Workload {
 
   measure::Description describe(measure::Selection const&) const override {
     measure::Description d;
-    d.traits = {.communicates = true, .graph_capturable = ranks_ == 1 && !is_streamed()};
+    d.traits = {.communicates = true,
+                .graph_capturable = ranks_ == 1 && !is_streamed(),
+                .searches_best = !is_streamed()};
     d.amount = vectors() * static_cast<double>(n_) * static_cast<double>(core::size_of(case_.type));
     d.unit = "B/s";
     if (is_streamed()) {  // then the link to the host is the limit

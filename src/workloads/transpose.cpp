@@ -53,7 +53,7 @@ class Transpose final : public measure::Workload {
     d.unit = "B/s";
     d.device_bytes = d.amount;
     d.memory_bytes = d.amount / ranks_;
-    d.traits = {.graph_capturable = true};
+    d.traits = {.graph_capturable = true, .searches_best = true};
     return d;
   }
 

@@ -61,7 +61,7 @@ class Vector final : public measure::Workload {
       d.pcie_bytes = n * s * ranks_;
       d.host_bytes = n * s;
     }
-    d.traits = {.graph_capturable = !has_phases_};
+    d.traits = {.graph_capturable = !has_phases_, .searches_best = !has_phases_};
     d.flop = vector::flop(operation_, n) * ranks_;
     d.extras = {{"arithmetic", d.flop, "FLOP/s"}};
     return d;

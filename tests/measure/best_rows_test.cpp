@@ -26,7 +26,9 @@ class FakeClock final : public QuickClock {
  public:
   FakeClock(test::Script& script, bool is_valid)
       : QuickClock{world()}, script_{script}, is_valid_{is_valid} {}
-  Time first(std::function<void()> const& enqueue) override { return behind_gate(enqueue, 1); }
+  Time plainly(std::function<void()> const& enqueue, std::int64_t count) override {
+    return behind_gate(enqueue, count);
+  }
   Time behind_gate(std::function<void()> const& enqueue, std::int64_t count) override {
     double const start = script_.now;
     for (std::int64_t i = 0; i < count; ++i) enqueue();
@@ -49,7 +51,8 @@ struct Rig {
     }
     // The last has the highest preference.
     entry = test::fake_entry(infos);
-    script.tuning_class = TuningClass{};
+    script.description.traits.searches_best = true;
+    script.description.traits.graph_capturable = true;
     script.cost = [this](VariantInfo const& row, Leg) { return seconds_.at(&row); };
     spec = test::fake_case(entry, script);
     spec.vendor = core::VendorLine::off;
@@ -101,7 +104,7 @@ TEST(CandidatesForBest, AreOwnRowsThatRunTheLikeliestFirst) {
   EXPECT_EQ(rig.names(), (Names{"f", "c", "b", "e", "d", "a"})) << "the last of equals first";
 
   rig.infos_[5].preference = -1;
-  EXPECT_EQ(rig.names(), (Names{"c", "b", "e", "d", "a", "f"})) << "what shows a mistake last";
+  EXPECT_EQ(rig.names(), (Names{"c", "b", "e", "d", "a"})) << "nobody wants the last";
 
   rig.infos_[5].role = Role::reference;
   rig.script.unsupported = [](VariantInfo const& row) {
@@ -126,8 +129,8 @@ TEST(CandidatesForBest, AreNoneWhereNothingIsSearched) {
   rig.script.description.amount = 0;
   EXPECT_EQ(rig.names(), Names{}) << "without work nothing has a rate";
   rig.script.description.amount = 1;
-  rig.script.tuning_class.reset();
-  EXPECT_EQ(rig.names(), Names{});
+  rig.script.description.traits.searches_best = false;
+  EXPECT_EQ(rig.names(), Names{}) << "rows are no alternatives";
 }
 
 TEST(BestRows, FindTheFastest) {
@@ -260,6 +263,20 @@ TEST(BestRows, PreferWhereNoClockShowsAnything) {
   EXPECT_EQ(best.seconds, 0);
 }
 
+TEST(BestRows, AreThoseOfAStandIn) {
+  Rig rig{{{"a", 10e-6}, {"b", 30e-6}, {"c", 50e-6}}};
+  Rig other{{{"unknown", 1e-6}}};
+  other.entry.variants.insert(other.entry.variants.end(), {&rig.infos_[0], &rig.infos_[1]});
+  other.seconds_.insert({{&rig.infos_[0], 30e-6}, {&rig.infos_[1], 10e-6}});
+  rig.script.stand_in = StandIn{&other.entry, other.spec};
+  rig.best_rows = other.best_rows;
+  EXPECT_EQ(rig.best().row->name, "b");
+  EXPECT_EQ(rig.rows_run(), 0U);
+
+  other.script.unsupported = [](VariantInfo const&) { return "takes others"; };
+  EXPECT_EQ(rig.best().row->name, "c") << "that of the highest preference";
+}
+
 TEST(BestRows, AreWhatACaseMeasures) {
   Rig rig{{{"a", 10e-6}, {"b", 20e-6}, {"c", 50e-6}}};
   CaseOptions options;
@@ -276,7 +293,7 @@ TEST(BestRows, AreWhatACaseMeasures) {
   EXPECT_EQ(records[0].outcome, Outcome::pass);
   EXPECT_EQ(records[0].implementation, "a call; best: fastest of 3 tried, of 3 candidates");
 
-  rig.script.tuning_class.reset();
+  rig.script.description.traits.searches_best = false;
   EXPECT_EQ(measure_case(world(), rig.spec, rig.entry, options).at(0).variant, "c");
 }
 

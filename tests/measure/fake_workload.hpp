@@ -42,6 +42,7 @@ struct Script {
   /// What tunable variants were told to take.
   std::map<kernels::VariantInfo const*, kernels::Configuration> configured;
   std::optional<measure::TuningClass> tuning_class;
+  std::optional<measure::StandIn> stand_in;
   int further_calls = 0;  ///< of a library's row on this rank, behind one that is wrong
   std::optional<bool> is_plain_call_wrong;  ///< nothing: there is no such call
   double searched_s = 0;
@@ -125,6 +126,7 @@ class FakeWorkload final : public measure::Workload {
     script_.calls.push_back(fmt::format("step {}", step));
   }
   std::optional<measure::TuningClass> tuning_class() const override { return script_.tuning_class; }
+  std::optional<measure::StandIn> stand_in() const override { return script_.stand_in; }
   void configure(kernels::VariantInfo const& variant,
                  kernels::Configuration const& configuration) override {
     script_.configured[&variant] = configuration;

@@ -22,6 +22,10 @@
 
 namespace quadrille::workloads {
 
+namespace entries {
+extern measure::WorkloadEntry const gemm;
+}
+
 namespace summa {
 
 namespace {
@@ -76,6 +80,7 @@ class Summa final : public measure::Workload {
                 .has_legs = true,
                 .repeatable = p_.beta == 0,
                 .state_depends_on_count = is_chosen_,
+                .searches_best = true,
                 .bar = kernels::Role::peer,
                 .has_local_ceiling = true};
     d.amount = gemm::flop(m, n, k);
@@ -131,6 +136,24 @@ class Summa final : public measure::Workload {
                                  comm::Machine const& machine) const override {
     auto const* const peer = find_row(peers<PeerProduct>(), variant);
     return peer == nullptr ? "" : peer->unavailable_reason(&machine);
+  }
+
+  /// The product of the widest panels.
+  std::optional<measure::StandIn> stand_in() const override {
+    std::int64_t const parts = std::max(division_.grid.rows, division_.grid.cols);
+    std::int64_t const part = (division_.k + parts - 1) / parts, width = schedule_->width();
+    core::Case product;
+    product.workload = &entries::gemm.schema;
+    product.type = case_.type;
+    product.compute = case_.compute;
+    product.size.count = 3;
+    product.size.value = {static_cast<std::int64_t>(division_.max_rows()),
+                          static_cast<std::int64_t>(division_.max_cols()),
+                          width == 0 ? part : std::min(width, part)};
+    product.data = case_.data;
+    product.seed = case_.seed;
+    product.parameters = entries::gemm.schema.defaults;
+    return measure::StandIn{&entries::gemm, product};
   }
 
   double scratch_bytes(measure::Selection const& selected,
