@@ -4,8 +4,8 @@
 
 #include "common/simt.cuh"
 
-/// Elements of 16 bits, which are computed with in f32. Those of f32 pass unchanged, so that one kernel
-/// serves all three types.
+/// Elements of 16 bits, which are computed with in f32. Those of f32 and i32 pass unchanged, so that one
+/// kernel serves all types.
 #ifdef QUAD_KERNELS
 
 #include <cuda_bf16.h>
@@ -14,6 +14,7 @@
 namespace quadrille::kernels {
 
 __device__ inline float to_f32(float value) { return value; }
+__device__ inline int to_f32(int value) { return value; }
 __device__ inline float to_f32(__half value) { return __half2float(value); }
 __device__ inline float to_f32(__nv_bfloat16 value) { return __bfloat162float(value); }
 

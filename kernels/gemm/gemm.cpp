@@ -3,6 +3,7 @@
 #include "gemm/gemm.hpp"
 
 #include "gemm/gemm_asked.hpp"
+#include "gemm/gemm_moduli.hpp"
 
 #include <algorithm>
 #include <cmath>
@@ -13,9 +14,11 @@ namespace quadrille::kernels::gemm {
 QUAD_TABLE(Variant<Problem> const, kTable,
   reference,
   host_simd,
+  emulated_host,
   kokkos,
   vendor_host,
   vendor_cuda,
+  vendor_emulated,
   naive,
   naive_flat,
   coalesced,
@@ -113,7 +116,8 @@ QUAD_TABLE(Variant<Problem> const, kTable,
   wgmma_multicast,
   wgmma_persistent,
   wgmma_register_operand,
-  wgmma_rounded
+  wgmma_rounded,
+  emulated
 );
 // clang-format on
 
@@ -220,9 +224,19 @@ std::string whole_scalars(Problem const& problem) {
   return "takes whole alpha and beta for i32";
 }
 
+double epsilon_of(core::DataType stored, core::Compute compute, int moduli) {
+  double const native = core::epsilon_of(core::accuracy_of(stored, compute));
+  return moduli > 0 ? std::max(native, emulated_epsilon(moduli)) : native;
+}
+
+std::string emulated_unsupported(Problem const& problem) {
+  if (problem.k() <= kMaxEmulatedK) return {};
+  return "takes k up to " + std::to_string(kMaxEmulatedK) + ", not " + std::to_string(problem.k());
+}
+
 ErrorBound::ErrorBound(core::DataType stored, core::Compute compute, std::int64_t k,
-                       std::int64_t parts)
-    : adding_{1.5 * core::epsilon_of(compute)},
+                       std::int64_t parts, int moduli)
+    : adding_{1.5 * epsilon_of(stored, compute, moduli)},
       root_k_{std::sqrt(static_cast<double>(std::max<std::int64_t>(k, 1)))},
       rounding_{compute == core::Compute::tf32   ? 0x1p-10
                 : compute == core::Compute::bf16 ? core::epsilon_of(core::DataType::bf16)
@@ -230,6 +244,6 @@ ErrorBound::ErrorBound(core::DataType stored, core::Compute compute, std::int64_
       storing_{core::epsilon_of(stored)},
       root_parts_{parts > 1 ? std::sqrt(static_cast<double>(parts)) : 0},
       least_{core::least_of(stored)},
-      deviations_{storing_ > core::epsilon_of(compute) ? 2.0 : 1.0} {}
+      deviations_{storing_ > epsilon_of(stored, compute, moduli) ? 2.0 : 1.0} {}
 
 }  // namespace quadrille::kernels::gemm

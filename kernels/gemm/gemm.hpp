@@ -42,6 +42,7 @@ struct Problem {
   Configuration configuration{};  ///< of a tunable variant; empty: its own choice
   /// Of a GPU that the product may take, the rest is left to others; 0: all. For variants that note it.
   int multiprocessors = 0;
+  int moduli = 0;  ///< of an emulated product; 0: core::emulating_products()
   /// On a GPU: blocks stay for one tile alone, and no tile is split. Kernels of other streams get
   /// multiprocessors meanwhile, and no tile waits for blocks that those displace.
   bool yields = false;
@@ -68,6 +69,9 @@ inline int blocks_of(Problem const& problem, int tiles, int at_a_time) {
   return problem.yields ? tiles : std::min(tiles, at_a_time);
 }
 
+/// Of adding up in ErrorBound.
+double epsilon_of(core::DataType stored, core::Compute compute, int moduli);
+
 /// Ends the job unless extents, types and leading dimensions fit together.
 void require_consistent(Problem const& problem);
 
@@ -83,6 +87,7 @@ constexpr double compulsory_bytes(double m, double n, double k, double beta, dou
 ///   1.5 eps (|a| |b| + sqrt(k) |c| + |beta c0|)  adding up, in eps of `compute`: the error of step l
 ///       is a random part of the sum so far, s_l, so all are sqrt(sum s_l^2). Terms of both signs
 ///       walk at random: s_l^2 is about l |a|^2 |b|^2 / k^2. Terms of one sign: s_l = l c / k
+///       eps of a product that is emulated is that of its type, or of fewer moduli emulated_epsilon()
 ///   eps_in (4 |a| |b| / sqrt(k) + |c|)           inputs that are rounded first (f32 in tf32 or bf16)
 ///   eps_out (|c| + |beta c0|)                    storing c in `stored`; of several parts of k, after
 ///       each of which it is stored, eps_out (1.5 (|c| + |beta c0|) sqrt(parts) + |a| |b|
@@ -90,7 +95,8 @@ constexpr double compulsory_bytes(double m, double n, double k, double beta, dou
 ///   least                                        below the normal numbers of the type
 class ErrorBound {
  public:
-  ErrorBound(core::DataType stored, core::Compute compute, std::int64_t k, std::int64_t parts = 1);
+  ErrorBound(core::DataType stored, core::Compute compute, std::int64_t k, std::int64_t parts = 1,
+             int moduli = 0);
   /// `ab` is the product of the 2-norms of alpha times the row of A and of the column of B, or the
   /// sum of |alpha a_l b_l|, which is no larger; `c` is alpha times the sum, `c0` beta times the old
   /// element.
@@ -132,6 +138,9 @@ ProblemKind kind_of(Problem const& problem);
 bool are_whole(double alpha, double beta);
 /// For Specifics::unsupported of variants that take i32, whose alpha and beta are of that type too.
 std::string whole_scalars(Problem const& problem);
+
+/// For Specifics::unsupported of variants that emulate.
+std::string emulated_unsupported(Problem const& problem);
 
 /// What an integer of BLAS counts to.
 inline constexpr std::int64_t kMaxInt = (std::int64_t{1} << 31) - 1;

@@ -409,6 +409,11 @@ inline unsigned long long __umul64hi(unsigned long long a, unsigned long long b)
   __extension__ using Wide = unsigned __int128;
   return static_cast<unsigned long long>(static_cast<Wide>(a) * b >> 64);
 }
+/// The sum of the products of bytes.
+inline unsigned __dp4a(unsigned a, unsigned b, unsigned sum) {
+  for (int i = 0; i < 32; i += 8) sum += (a >> i & 0xFF) * (b >> i & 0xFF);
+  return sum;
+}
 inline unsigned __umul24(unsigned a, unsigned b) { return (a & 0xFFFFFF) * (b & 0xFFFFFF); }
 inline unsigned __byte_perm(unsigned x, unsigned y, unsigned selector) {
   std::uint64_t const bytes = std::uint64_t{y} << 32 | x;
@@ -433,6 +438,10 @@ inline float __uint_as_float(unsigned x) { return std::bit_cast<float>(x); }
 inline float __int_as_float(int x) { return std::bit_cast<float>(x); }
 inline long long __double_as_longlong(double x) { return std::bit_cast<long long>(x); }
 inline double __longlong_as_double(long long x) { return std::bit_cast<double>(x); }
+inline double __hiloint2double(int high, int low) {
+  return std::bit_cast<double>(std::uint64_t{static_cast<unsigned>(high)} << 32 |
+                               static_cast<unsigned>(low));
+}
 inline int __float2int_rn(float x) { return static_cast<int>(std::lrint(x)); }
 inline int __float2int_rz(float x) { return static_cast<int>(x); }
 inline int __double2int_rn(double x) { return static_cast<int>(std::lrint(x)); }

@@ -86,7 +86,7 @@ QUAD_HD constexpr double real_from_hash(DataKind kind, std::uint64_t hash, int b
 }
 
 /// Turns a hash into a value of the given kind as it is stored. Integer types take the `integer`
-/// values for every kind of real numbers.
+/// values for every kind of real numbers, but for i8, whose products use its range: any value.
 template <class T>
 QUAD_HD constexpr T value_from_hash(DataKind kind, std::uint64_t hash) {
   if (kind == DataKind::zeros) return static_cast<T>(0.0);
@@ -94,6 +94,9 @@ QUAD_HD constexpr T value_from_hash(DataKind kind, std::uint64_t hash) {
   if constexpr (std::is_integral_v<T>) {
     if (kind == DataKind::bits) return static_cast<T>(hash);
     if (kind == DataKind::inverted) return static_cast<T>(~hash);
+  }
+  if constexpr (std::is_same_v<T, std::int8_t>) {
+    if (kind != DataKind::integer) return static_cast<T>(hash >> 56);
   }
   if (std::is_integral_v<T> || kind == DataKind::integer) {
     return static_cast<T>(static_cast<double>(static_cast<std::int64_t>((hash >> 32) % 9) - 4));

@@ -26,7 +26,8 @@ double epsilon_of(Compute compute) {
     case Compute::tf32:
     case Compute::bf16: return epsilon_of(DataType::f32);
     case Compute::f16: return epsilon_of(DataType::f16);
-    case Compute::automatic:
+    case Compute::automatic:  // these depend on the type
+    case Compute::emulated:
     case Compute::i64:
     case Compute::i32: return 0;
   }

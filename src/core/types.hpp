@@ -19,17 +19,19 @@ namespace quadrille::core {
 enum class DataType { f64, f32, f16, bf16, i64, i32, i8, e4m3, e5m2 };
 
 /// What a product multiplies and adds in. tf32 and bf16 round f32 inputs to 10 and 7 bits of mantissa
-/// and add in f32. Automatic: see compute_for().
-enum class Compute { automatic, f64, f32, tf32, bf16, f16, i64, i32 };
+/// and add in f32. Emulated: f64 and f32 made of products in i8, as accurate as the type. Automatic:
+/// see compute_for().
+enum class Compute { automatic, f64, f32, tf32, bf16, f16, i64, i32, emulated };
 constexpr auto enum_names(Compute) {
-  return EnumNames<Compute, 8>{{{Compute::automatic, "auto"},
+  return EnumNames<Compute, 9>{{{Compute::automatic, "auto"},
                                 {Compute::f64, "f64"},
                                 {Compute::f32, "f32"},
                                 {Compute::tf32, "tf32"},
                                 {Compute::bf16, "bf16"},
                                 {Compute::f16, "f16"},
                                 {Compute::i64, "i64"},
-                                {Compute::i32, "i32"}}};
+                                {Compute::i32, "i32"},
+                                {Compute::emulated, "emulated"}}};
 }
 
 // Behind the enumerations: g++ says that enumerators shadow what stands before them.
@@ -57,6 +59,17 @@ constexpr Compute compute_for(DataType type) {
 /// The same, where somebody may ask for something else.
 constexpr Compute compute_for(DataType type, Compute asked) {
   return asked == Compute::automatic ? compute_for(type) : asked;
+}
+
+/// The same, where what is emulated counts as what it is as accurate as.
+constexpr Compute accuracy_of(DataType type, Compute asked) {
+  return asked == Compute::emulated ? compute_for(type) : compute_for(type, asked);
+}
+
+/// Products in i8 for each one that is emulated: moduli whose residues together are as accurate as the
+/// type, by kernels/gemm/gemm_moduli.hpp. 0: nothing emulates it.
+constexpr int emulating_products(DataType type) {
+  return type == DataType::f64 ? 14 : type == DataType::f32 ? 7 : 0;
 }
 
 /// Bytes of one element.

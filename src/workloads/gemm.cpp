@@ -1,6 +1,7 @@
 // SPDX-FileCopyrightText: 2026 The Quadrille developers
 // SPDX-License-Identifier: Apache-2.0
 #include "gemm/gemm_asked.hpp"
+#include "gemm/gemm_moduli.hpp"
 #include "gemm/vendor/gemm_library.hpp"
 #include "workloads/checks/limits.hpp"
 #include "workloads/checks/product.hpp"
@@ -34,12 +35,13 @@ struct Parameters {
   kernels::Layout layout = kernels::Layout::nn;
   Out out = Out::automatic;
   std::int64_t sms = 0;
+  std::int64_t moduli = 0;
   bool operator==(Parameters const&) const = default;
 };
 
 core::DataType type_of_c(core::Case const& spec) {
   switch (spec.parameters.as<Parameters>().out) {
-    case Out::automatic: return spec.type;
+    case Out::automatic: return spec.type == core::DataType::i8 ? core::DataType::i32 : spec.type;
     case Out::f32: return core::DataType::f32;
     case Out::f16: return core::DataType::f16;
     case Out::bf16: return core::DataType::bf16;
@@ -67,14 +69,20 @@ std::string for_configurations(core::Case const& spec, F const& f) {
 
 std::string conflict(core::Case const& spec) {
   core::DataType const out = type_of_c(spec);
-  bool const is_wider = core::size_of(spec.type) == 2 && out == core::DataType::f32;
+  bool const is_wider = (core::size_of(spec.type) == 2 && out == core::DataType::f32) ||
+                        (spec.type == core::DataType::i8 && out == core::DataType::i32);
   if (out != spec.type && !is_wider) {
     return fmt::format("C of type = \"{0}\" is stored as {0}{1}; change out = \"{2}\"",
                        core::to_text(spec.type), core::size_of(spec.type) == 2 ? " or f32" : "",
                        core::to_text(out));
   }
-  std::string const problem = sms_conflict(spec.parameters.as<Parameters>().sms);
+  auto const& keys = spec.parameters.as<Parameters>();
+  std::string const problem = sms_conflict(keys.sms);
   if (!problem.empty()) return problem;
+  if (keys.moduli > 0 && spec.compute != core::Compute::emulated) {
+    return "emulated_moduli belongs to compute = \"emulated\"; take it out";
+  }
+  if (keys.moduli == 1) return "emulated_moduli = 1: take 2 to 15, or 0 for as many as needed";
   return for_configurations(spec, [](auto const&...) {});
 }
 
@@ -98,6 +106,7 @@ class Gemm final : public measure::Workload {
     problem_.transpose_b = transposes_b();
     problem_.compute = case_.compute;
     problem_.multiprocessors = static_cast<int>(p_.sms);
+    problem_.moduli = static_cast<int>(p_.moduli);
     for_configurations(
         case_, [&](kernels::VariantInfo const& row, kernels::Configuration const& configuration) {
           configurations_[&row] = configuration;
@@ -168,6 +177,7 @@ class Gemm final : public measure::Workload {
                 .type = case_.type,
                 .out = problem_.c.type,
                 .compute = compute(),
+                .moduli = problem_.moduli,
                 .alpha = p_.alpha,
                 .beta = p_.beta,
                 .a = {case_.data, seed, tag},
@@ -254,7 +264,7 @@ class Gemm final : public measure::Workload {
   }
 
  private:
-  core::Compute compute() const { return core::compute_for(case_.type, case_.compute); }
+  core::Compute compute() const { return core::accuracy_of(case_.type, case_.compute); }
   bool transposes_a() const {
     return p_.layout == kernels::Layout::tn || p_.layout == kernels::Layout::tt;
   }
@@ -325,7 +335,12 @@ extern measure::WorkloadEntry const gemm = measure::entry({
                                "out", core::options::at(&Parameters::out),
                                "what C is stored as; auto: the element type. 16-bit types: also "
                                "f32"),
-                           sms_option(core::options::at(&Parameters::sms))},
+                           sms_option(core::options::at(&Parameters::sms)),
+                           core::options::count(
+                               "emulated_moduli", core::options::at(&Parameters::moduli),
+                               "products in i8 of compute = \"emulated\", 2 to 15; 0: as the "
+                               "type's accuracy needs",
+                               {.least = 0, .most = gemm::kMaxModuli})},
                .conflict = conflict},
     .summary = "C = alpha op(A) op(B) + beta C on each rank",
     .work = "2 m n k flop per rank",

@@ -217,9 +217,14 @@ std::vector<Out> expect_elements(Variant<Problem> const& variant, Types const& t
   return result;
 }
 
-inline void expect_product(Variant<Problem> const& variant, Types const& types, Case const& spec,
+/// Of integers with whole scalars, which are as far from 0 at least.
+inline void expect_product(Variant<Problem> const& variant, Types const& types, Case spec,
                            Layout layout, device::Device& device, device::StreamView stream,
                            Configuration const& configuration = {}, Shifts const& shifts = {}) {
+  if (core::epsilon_of(types.out) == 0) {
+    for (double* const x : {&spec.alpha, &spec.beta})
+      *x = std::copysign(std::ceil(std::abs(*x)), *x);
+  }
   auto const expect = [&]<class T, class Out>(T, Out) {
     expect_elements<T, Out>(variant, types, spec, layout, device, stream, configuration, shifts);
   };
@@ -228,6 +233,7 @@ inline void expect_product(Variant<Problem> const& variant, Types const& types, 
     case core::DataType::f64: return expect(double{}, double{});
     case core::DataType::f32: return expect(float{}, float{});
     case core::DataType::i32: return expect(std::int32_t{}, std::int32_t{});
+    case core::DataType::i8: return expect(std::int8_t{}, std::int32_t{});
     case core::DataType::f16:
       return is_wider ? expect(core::f16{}, float{}) : expect(core::f16{}, core::f16{});
     case core::DataType::bf16:

@@ -7,9 +7,9 @@
 ///
 /// Technique    tiles through shared memory, so that rows are read and written whole; a column of
 ///              padding spreads the columns of a tile over all banks
-/// Shapes       row-major f32, extents below 2^31 - 1024, any leading dimensions; copies in scratch
+/// Shapes       row-major f32 or i8, extents below 2^31 - 1024, any leading dimensions; copies in scratch
 ///              memory
-/// Work         8 m n bytes
+/// Work         8 m n bytes, of i8 2 m n
 /// Launch       256 threads per tile of 32 x 32 elements, which they copy in four turns
 /// Accuracy     exact
 #include "gemm/cuda_cores/gemm_k_major.cuh"
@@ -27,20 +27,21 @@ constexpr int kSide = 32;
 constexpr int kRowsAtOnce = 8;
 
 /// Blocks in x have columns of `from`, in y rows in turn.
+template <class T>
 __global__ void __launch_bounds__(kSide* kRowsAtOnce)
-    gemm_k_major_kernel(float const* from, std::int64_t ld, float* to, std::int64_t to_ld, int rows,
+    gemm_k_major_kernel(T const* from, std::int64_t ld, T* to, std::int64_t to_ld, int rows,
                         int cols) {
-  QUAD_SHARED(float, tile, [kSide][kSide + 1]);
+  QUAD_SHARED(T, tile, [kSide][kSide + 1]);
   auto const x = static_cast<int>(threadIdx.x), y = static_cast<int>(threadIdx.y);
   int const col = static_cast<int>(blockIdx.x) * kSide;
 #pragma unroll 1
   for (int row = static_cast<int>(blockIdx.y) * kSide; row < rows;
        row += static_cast<int>(gridDim.y) * kSide) {
-    float values[kSide / kRowsAtOnce];
+    T values[kSide / kRowsAtOnce];
 #pragma unroll
     for (int i = 0; i < kSide; i += kRowsAtOnce) {
       bool const is_inside = row + y + i < rows && col + x < cols;
-      values[i / kRowsAtOnce] = is_inside ? from[(row + y + i) * ld + col + x] : 0;
+      values[i / kRowsAtOnce] = is_inside ? from[(row + y + i) * ld + col + x] : T{};
     }
 #pragma unroll
     for (int i = 0; i < kSide; i += kRowsAtOnce) tile[y + i][x] = values[i / kRowsAtOnce];
@@ -64,9 +65,16 @@ device::MatrixView transposed(device::MatrixView const& x, void* scratch, std::s
   dim3 const grid(
       static_cast<unsigned>(divide_up(static_cast<int>(x.cols), kSide)),
       static_cast<unsigned>(std::min<std::int64_t>((x.rows + kSide - 1) / kSide, kMaxTileRows)));
-  QUAD_LAUNCH(gemm_k_major_kernel, grid, dim3(kSide, kRowsAtOnce), 0, stream,
-              static_cast<float const*>(x.data), x.ld, static_cast<float*>(copy.data), copy.ld,
-              static_cast<int>(x.rows), static_cast<int>(x.cols));
+  auto const copy_as = [&]<class T>(T) {
+    QUAD_LAUNCH(gemm_k_major_kernel<T>, grid, dim3(kSide, kRowsAtOnce), 0, stream,
+                static_cast<T const*>(x.data), x.ld, static_cast<T*>(copy.data), copy.ld,
+                static_cast<int>(x.rows), static_cast<int>(x.cols));
+  };
+  if (core::size_of(x.type) == 4) {
+    copy_as(float{});
+  } else {
+    copy_as(std::uint8_t{});
+  }
   return copy;
 }
 
@@ -78,7 +86,7 @@ Problem copy_operands(Problem const& problem, KMajorCopies copies, device::Strea
   QUAD_REQUIRE(problem.scratch_bytes >= bytes,
                "gemm: needs " + std::to_string(bytes) +
                    " bytes of scratch memory where rows are not aligned to 16 bytes, or k is not "
-                   "contiguous in f32");
+                   "contiguous in f32 or i8");
   Problem changed = problem;
   std::size_t at = before;
   if (copies.a) {
@@ -89,9 +97,11 @@ Problem copy_operands(Problem const& problem, KMajorCopies copies, device::Strea
     changed.b = transposed(problem.b, problem.scratch, at, stream);
     changed.transpose_b = !problem.transpose_b;
   }
-  return problem.a.type == core::DataType::f32
-             ? with_aligned_rows<std::uint32_t>(changed, at, stream)
-             : with_aligned_rows<std::uint16_t>(changed, at, stream);
+  switch (core::size_of(problem.a.type)) {
+    case 1: return with_aligned_rows<std::uint8_t>(changed, at, stream);
+    case 2: return with_aligned_rows<std::uint16_t>(changed, at, stream);
+    default: return with_aligned_rows<std::uint32_t>(changed, at, stream);
+  }
 }
 
 #endif  // QUAD_KERNELS

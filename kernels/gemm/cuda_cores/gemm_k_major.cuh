@@ -4,8 +4,8 @@
 
 #include "gemm/cuda_cores/gemm_aligned_rows.cuh"
 
-/// Transposed copies of f32 operands, in which k is contiguous, in scratch memory. Of f32, wgmma reads
-/// no other operands from shared memory.
+/// Transposed copies of operands of f32 and i8, in which k is contiguous, in scratch memory. Of these,
+/// wgmma reads no other operands from shared memory.
 namespace quadrille::kernels::gemm {
 
 /// The operands that are transposed. Others are copied where their rows are not aligned.
@@ -16,8 +16,8 @@ struct KMajorCopies {
 
   /// All that are not K-major already; none of other types.
   static KMajorCopies all_of(Problem const& problem) {
-    bool const is_f32 = problem.a.type == core::DataType::f32;
-    return {is_f32 && problem.transpose_a, is_f32 && !problem.transpose_b};
+    bool const is_16_bit = core::size_of(problem.a.type) == 2;
+    return {!is_16_bit && problem.transpose_a, !is_16_bit && !problem.transpose_b};
   }
 
   /// Of scratch memory, of which `before` are used otherwise; 0 where nothing is copied.
@@ -28,9 +28,12 @@ struct KMajorCopies {
   }
 
   /// Of a transposed copy, with rows aligned to 128 bytes.
-  static std::int64_t ld_of(device::MatrixView const& x) { return (x.rows + 31) / 32 * 32; }
+  static std::int64_t ld_of(device::MatrixView const& x) {
+    std::int64_t const line = 128 / static_cast<std::int64_t>(core::size_of(x.type));
+    return (x.rows + line - 1) / line * line;
+  }
   static std::size_t bytes_of(device::MatrixView const& x) {
-    return static_cast<std::size_t>(x.cols * ld_of(x)) * sizeof(float);
+    return static_cast<std::size_t>(x.cols * ld_of(x)) * core::size_of(x.type);
   }
 };
 

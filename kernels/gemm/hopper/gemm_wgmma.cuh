@@ -11,8 +11,8 @@
 ///   K-major      rows of 64 k; a box has all rows
 ///   MN-major     boxes of 64 rows of k with 64 elements of m or n each
 ///
-/// Of f32, which is rounded to tf32 on its way and has half as many elements in 128 bytes, it reads
-/// K-major operands alone: others are copied first.
+/// Of f32, which is rounded to tf32 on its way and has half as many elements in 128 bytes, and of i8,
+/// which has twice as many, it reads K-major operands alone: others are copied first.
 
 #include "common/ptx/bulk_copies.cuh"
 #include "common/ptx/clusters.cuh"
@@ -195,7 +195,8 @@ struct EpilogueTile {
   }
 
   /// sums = alpha sums + beta what is here.
-  __device__ __forceinline__ void scale(float* accumulators, float alpha, float beta) const {
+  template <class Sum>
+  __device__ __forceinline__ void scale(Sum* accumulators, Sum alpha, Sum beta) const {
 #pragma unroll
     for (int e = 0; e < kAccumulators; ++e) accumulators[e] *= alpha;
     if (beta == 0) return;
@@ -207,7 +208,8 @@ struct EpilogueTile {
   }
 
   /// Stores accumulators here.
-  __device__ __forceinline__ void put(float const* accumulators) const {
+  template <class Sum>
+  __device__ __forceinline__ void put(Sum const* accumulators) const {
     if constexpr (sizeof(Out) == 4) {
       for_pairs([&](int e, int row, int col) {
         at<Pair>(row, col) = {{accumulators[e], accumulators[e + 1]}};
@@ -327,7 +329,7 @@ struct WgmmaTile {
   /// Brings the part of C under a tile to the L2 cache; one thread.
   __device__ static void prefetch_c(ptx::TensorMap const& c, HalfOperands<T> const& p,
                                     BlockCorner corner) {
-    int const cols = p.is_c_f32 ? 32 : 64;  // of an epilogue tile
+    int const cols = sizeof(T) != 2 || p.is_c_f32 ? 32 : 64;  // of an epilogue tile
 #pragma unroll 1
     for (int row = corner.row; row < min(corner.row + kConfig.bm, p.m); row += kEpilogueTileRows) {
 #pragma unroll 1
@@ -342,6 +344,7 @@ struct WgmmaTile {
 template <class Tile>
 class WgmmaWarpgroup {
   using T = typename Tile::Type;
+  using Sum = SumOf<T>::Type;
 
  public:
   /// `ring`: the first stage.
@@ -375,6 +378,8 @@ class WgmmaWarpgroup {
         auto const part = advanced(a, static_cast<unsigned>(i * 64 * 128));
         if constexpr (std::is_same_v<T, float>) {
           ptx::wgmma_tf32<Tile::kConfig.bn>(accumulators_[i], part, b, accumulate || step > 0);
+        } else if constexpr (std::is_same_v<T, signed char>) {
+          ptx::wgmma_s8<Tile::kConfig.bn>(accumulators_[i], part, b, accumulate || step > 0);
         } else if constexpr (std::is_same_v<T, __half>) {
           ptx::wgmma_f16<Tile::kConfig.bn, kA, kB>(accumulators_[i], part, b,
                                                    accumulate || step > 0);
@@ -396,12 +401,17 @@ class WgmmaWarpgroup {
     }
   }
 
+  /// Of the 64 rows of a part, as ptx::accumulator_row() and accumulator_column() place them.
+  __device__ Sum const* accumulators(int part) const { return accumulators_[part]; }
+
   /// Updates C by way of shared memory. `corner`: of the tile. `c`: C as epilogue tiles, where these are
   /// stored by tensor copies: an epilogue tile is free again when they have read it.
   __device__ void write(HalfOperands<T> const& p, BlockCorner corner, unsigned char* shared,
                         ptx::TensorMap const* c = nullptr) {
-    if (sizeof(T) == 4 || p.is_c_f32) {
-      write<float>(p, corner, shared, c);
+    if constexpr (sizeof(T) != 2) {
+      write<Sum>(p, corner, shared, c);
+    } else if (p.is_c_f32) {
+      write<Sum>(p, corner, shared, c);
     } else {
       write<T>(p, corner, shared, c);
     }
@@ -451,7 +461,7 @@ class WgmmaWarpgroup {
     }
   }
 
-  float accumulators_[Tile::kParts][Tile::kAccumulators];
+  Sum accumulators_[Tile::kParts][Tile::kAccumulators];
   ptx::MatrixDescriptor a_, b_;
 };
 
@@ -459,7 +469,7 @@ class WgmmaWarpgroup {
 template <class T, class Loop>
 __device__ __forceinline__ void with_majors(Majors majors, Loop const& loop) {
   constexpr auto k = ptx::Major::k, mn = ptx::Major::mn;
-  if constexpr (std::is_same_v<T, float>) {
+  if constexpr (sizeof(T) != 2) {
     loop.template operator()<k, k>();
   } else if (majors.a == k) {
     if (majors.b == k) {
@@ -589,7 +599,7 @@ struct ClusterTiles {
 };
 
 /// Calls launch.operator()<Tile>(map of A, map of B, majors, operands) for the type of a problem.
-template <WgmmaConfig kConfig, class Launch>
+template <WgmmaConfig kConfig, bool kTakesI8 = false, class Launch>
 void with_wgmma_tile(Problem const& given, device::StreamView stream, Launch const& launch) {
   if (given.m() == 0 || given.n() == 0) return;
   Problem const problem = copy_operands(given, KMajorCopies::all_of(given), stream);
@@ -601,6 +611,9 @@ void with_wgmma_tile(Problem const& given, device::StreamView stream, Launch con
                                      Tile::B::map_of(problem.b, majors.b), majors,
                                      half_operands<T>(problem));
   };
+  if constexpr (kTakesI8) {
+    if (problem.a.type == core::DataType::i8) return with(std::int8_t{});
+  }
   if (problem.a.type == core::DataType::f32) {
     with(float{});
   } else if (problem.a.type == core::DataType::bf16) {

@@ -1,7 +1,7 @@
 // SPDX-FileCopyrightText: 2026 The Quadrille developers
 // SPDX-License-Identifier: Apache-2.0
 /// @file
-/// Product of 16-bit or tf32 matrices by `wgmma`, with blocks that stay for all their tiles.
+/// Product of 16-bit, tf32 or i8 matrices by `wgmma`, with blocks that stay for all their tiles.
 ///
 ///   C = alpha A B + beta C
 ///
@@ -32,7 +32,7 @@
 ///              tf32 twice as many
 /// Launch       clusters of 2 blocks of 384 threads, up to 225 KiB of shared memory, one block per
 ///              multiprocessor. Registers as in `wgmma_specialised`
-/// Accuracy     inputs 2^-11 each in tf32, to which the copies round; k eps w / 2 at worst, eps
+/// Accuracy     i8 exact modulo 2^32; inputs 2^-11 each in tf32, to which the copies round; k eps w / 2 at worst, eps
 ///              (sqrt(k) + 2) w for random data
 #include "gemm/hopper/gemm_wgmma.cuh"
 
@@ -44,7 +44,7 @@ namespace {
 #ifdef QUAD_KERNELS
 
 // Tile: 128 x 256, 192, 128 or 64 of C (kWide, kMiddle, kNarrow, kSlim), 64 rows a warpgroup. A stage has
-// 128 bytes of k (64 elements of 16 bits, 32 of tf32); the ring has 4, 4, 6 or 8 stages.
+// 128 bytes of k (64 elements of 16 bits, 32 of tf32, 128 of i8); the ring has 4, 4, 6 or 8 stages.
 // Shared memory: stage 0 (A, B), stage 1 ..., two or three epilogue tiles of 2 KiB a warp, full, empty.
 template <class Tile>
 __global__ void __launch_bounds__(Tile::kThreads, 1)
@@ -121,7 +121,7 @@ __global__ void __launch_bounds__(Tile::kThreads, 1)
 
 template <WgmmaConfig kConfig>
 void launch(Problem const& problem, device::StreamView stream) {
-  with_wgmma_tile<kConfig>(
+  with_wgmma_tile<kConfig, true>(
       problem, stream, [&]<class Tile>(auto const& a, auto const& b, Majors majors, auto const& p) {
         int const clusters =
             blocks_of(problem, ClusterTiles<Tile>::count(p),
@@ -152,12 +152,27 @@ void launch_best(Problem const& problem, device::StreamView stream) {
 
 #endif  // QUAD_KERNELS
 
+constexpr VariantInfo also_i8(VariantInfo info) {
+  info.types = {{core::DataType::f16},
+                {core::DataType::f16, core::Compute::f32, core::DataType::f32},
+                {core::DataType::bf16},
+                {core::DataType::bf16, core::Compute::f32, core::DataType::f32},
+                {core::DataType::f32, core::Compute::tf32},
+                {core::DataType::i8, core::Compute::i32, core::DataType::i32}};
+  info.needs.other =
+      "scratch for copies (f32 and i8 but in layout nt, rows not aligned to 16 bytes); "
+      "i8: whole alpha and beta";
+  return info;
+}
+
 }  // namespace
 
 extern constinit Variant<Problem> const wgmma_persistent{
-    any_rows(
-        row("wgmma_persistent", "wgmma_multicast that stores a tile under the next", kSlim, 40)),
+    also_i8(any_rows(
+        row("wgmma_persistent", "wgmma_multicast that stores a tile under the next", kSlim, 40))),
     QUAD_KERNEL_LAUNCH(launch_best),
-    {.scratch_bytes = scratch_of_copies, .notes = {.bounds_multiprocessors = true}}};
+    {.unsupported = whole_scalars,
+     .scratch_bytes = scratch_of_copies,
+     .notes = {.bounds_multiprocessors = true}}};
 
 }  // namespace quadrille::kernels::gemm

@@ -11,7 +11,7 @@
 ///              first-level cache for a whole block of A, a block of A in the second level for the
 ///              whole slice: the multipliers never wait for memory. Threads share nothing, hence
 ///              one parallel loop and no barrier in it: a busy core delays its own part only.
-///              Elements of 16 bits are widened while they are packed; C of 16 bits is added up in
+///              Elements of 16 and 8 bits are widened while they are packed; C of 16 bits is added up in
 ///              f32 by bands of kBand rows and stored once
 /// Shapes       row-major, any extents, leading dimensions and alignment; packing knows op(A) and
 ///              op(B) as strides; partial tiles are padded with zeros in the panels
@@ -348,6 +348,8 @@ void launch(Problem const& problem, device::StreamView stream) {
     case core::DataType::f32: return enqueue<float>(problem, stream);
     case core::DataType::f16: return enqueue_in_f32<core::f16>(problem, stream);
     case core::DataType::bf16: return enqueue_in_f32<core::bf16>(problem, stream);
+    case core::DataType::i8:
+      return enqueue<std::int8_t, std::uint32_t, std::uint32_t>(problem, stream);
     default: return enqueue<std::uint32_t>(problem, stream);
   }
 }
@@ -363,8 +365,9 @@ extern constinit Variant<Problem> const host_simd{
                {core::DataType::f16, core::Compute::f32, core::DataType::f32},
                core::DataType::bf16,
                {core::DataType::bf16, core::Compute::f32, core::DataType::f32},
-               core::DataType::i32},
-     .needs = {.other = "i32: whole alpha and beta"},
+               core::DataType::i32,
+               {core::DataType::i8, core::Compute::i32, core::DataType::i32}},
+     .needs = {.other = "i32 and i8: whole alpha and beta"},
      .preference = 20,
      .source = "own, after Goto and van de Geijn 2008",
      .summary = "packed panels and register tiles in vectors of the host's width"},

@@ -10,7 +10,7 @@
 /// Work         2 m n k flop, one thread
 /// Launch       serial, on the stream's own thread
 /// Accuracy     f64: k eps w / 2 at worst; narrower: one rounding of the f64 sum; i32: exact below
-///              2^31
+///              2^31. What others emulate it computes
 #include "device/device.hpp"
 #include "gemm/gemm.hpp"
 
@@ -40,7 +40,8 @@ void multiply(Problem const& p) {
 void launch(Problem const& problem, device::StreamView stream) {
   core::visit_type(problem.a.type, [&](auto zero) {
     using T = decltype(zero);
-    auto* const run = problem.c.type == problem.a.type ? multiply<T, T> : multiply<T, float>;
+    using Wide = std::conditional_t<std::is_same_v<T, std::int8_t>, std::int32_t, float>;
+    auto* const run = problem.c.type == problem.a.type ? multiply<T, T> : multiply<T, Wide>;
     stream.run([problem, run] { run(problem); });
   });
 }
@@ -57,7 +58,10 @@ extern constinit Variant<Problem> const reference{
                {core::DataType::f16, core::Compute::f32, core::DataType::f32},
                core::DataType::bf16,
                {core::DataType::bf16, core::Compute::f32, core::DataType::f32},
-               core::DataType::i32},
+               core::DataType::i32,
+               {core::DataType::i8, core::Compute::i32, core::DataType::i32},
+               {core::DataType::f64, core::Compute::emulated},
+               {core::DataType::f32, core::Compute::emulated}},
      .source = "own",
      .summary = "three loops, one thread, sums in f64"},
     launch};

@@ -159,16 +159,28 @@ struct HalfShape {
 
 #ifdef QUAD_KERNELS
 
+/// What products of T are added up in where C is not stored as T: f32, and of 8 bits i32.
+template <class T>
+struct SumOf {
+  using Type = float;
+};
+template <>
+struct SumOf<signed char> {
+  using Type = int;
+};
+
 /// One product as these kernels see it: element (i, j) of A is a[i * lda + j]; B is transposed where
 /// the kernel says so. C has elements of T, or of f32. Extents fit 32 bits, offsets need not.
 template <class T>
 struct HalfOperands {
+  using Sum = SumOf<T>::Type;
+
   T const* a;
   T const* b;
   void* c;
   std::int64_t lda, ldb, ldc;
   int m, n, k;
-  float alpha, beta;
+  Sum alpha, beta;
   bool is_c_f32;
 };
 

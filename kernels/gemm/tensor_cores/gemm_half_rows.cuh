@@ -69,8 +69,8 @@ HalfOperands<T> half_operands(Problem const& problem) {
           narrow(problem.m()),
           narrow(problem.n()),
           narrow(problem.k()),
-          static_cast<float>(problem.alpha),
-          static_cast<float>(problem.beta),
+          static_cast<SumOf<T>::Type>(problem.alpha),
+          static_cast<SumOf<T>::Type>(problem.beta),
           problem.c.type == core::DataType::f32};
 }
 

@@ -9,7 +9,8 @@
 ///              and of the algorithms that cuBLASLt names for the shape, timed by the first launch
 ///              of a shape, on the transposed product C' = op(B)' op(A)', since both store by
 ///              columns. Inputs keep all the bits of what the product is computed in, and sums are
-///              formed in it to the end: nothing emulated, no partial sums in a narrower C
+///              formed in it to the end: nothing emulated, no partial sums in a narrower C. Beside an
+///              emulated product it is the native one, and a row of its own has the library's emulation
 /// Shapes       row-major, any extents and leading dimensions
 /// Work         2 m n k flop
 /// Launch       one handle and 32 MiB of workspace per stream. A number of multiprocessors is a target
@@ -39,7 +40,11 @@ namespace {
 /// What makes a library of the toolkit compute in something else, whatever a program asks for.
 std::string unsupported(Problem const& p) {
   if (core::size_of(p.a.type) == 2) return {};
-  core::Compute const compute = core::compute_for(p.a.type, p.compute);
+  if (p.a.type == core::DataType::i8) {
+    bool const is_nt = !p.transpose_a && p.transpose_b;
+    return is_nt ? whole_scalars(p) : "takes i8 in layout nt alone";
+  }
+  core::Compute const compute = core::accuracy_of(p.a.type, p.compute);
   if (compute == core::Compute::bf16) return {};
   bool const is_tf32 = compute == core::Compute::tf32;
   for (char const* name : {"NVIDIA_TF32_OVERRIDE", "CUBLAS_EMULATE_SINGLE_PRECISION",
@@ -72,7 +77,7 @@ constexpr int kMaxAlgorithms = 16;
 struct Shape {
   explicit Shape(Problem const& p)
       : types{p.a.type, p.c.type},
-        compute{core::compute_for(p.a.type, p.compute)},
+        compute{core::accuracy_of(p.a.type, p.compute)},
         transpose_a{p.transpose_a},
         transpose_b{p.transpose_b},
         multiprocessors{p.multiprocessors},
@@ -99,6 +104,8 @@ cudaDataType_t cuda_type(core::DataType type) {
     case core::DataType::f64: return CUDA_R_64F;
     case core::DataType::f16: return CUDA_R_16F;
     case core::DataType::bf16: return CUDA_R_16BF;
+    case core::DataType::i32: return CUDA_R_32I;
+    case core::DataType::i8: return CUDA_R_8I;
     default: return CUDA_R_32F;
   }
 }
@@ -110,7 +117,10 @@ struct Arithmetic {
   std::uint64_t accumulator;
 };
 Arithmetic arithmetic_of(Problem const& p) {
-  switch (core::compute_for(p.a.type, p.compute)) {
+  switch (core::accuracy_of(p.a.type, p.compute)) {
+    case core::Compute::i32:
+      return {CUBLAS_COMPUTE_32I, core::DataType::i32,
+              CUBLASLT_NUMERICAL_IMPL_FLAGS_ACCUMULATOR_32I};
     case core::Compute::f64:
       return {CUBLAS_COMPUTE_64F, core::DataType::f64,
               CUBLASLT_NUMERICAL_IMPL_FLAGS_ACCUMULATOR_64F};
@@ -131,6 +141,7 @@ Arithmetic arithmetic_of(Problem const& p) {
 }
 std::uint64_t inputs_of(Problem const& p) {
   if (p.a.type == core::DataType::f64) return CUBLASLT_NUMERICAL_IMPL_FLAGS_INPUT_64F;
+  if (p.a.type == core::DataType::i8) return CUBLASLT_NUMERICAL_IMPL_FLAGS_INPUT_8I;
   // 16 bits are not read with fewer, and for bf16 the library does not name the type.
   if (core::size_of(p.a.type) == 2) return CUBLASLT_NUMERICAL_IMPL_FLAGS_OP_INPUT_TYPE_MASK;
   core::Compute const compute = core::compute_for(p.a.type, p.compute);
@@ -217,7 +228,7 @@ void multiply_by_type(Problem const& p, cublasHandle_t handle) {
                "gemm/vendor: gemm");
 }
 
-void multiply_mixed(Problem const& p, cublasHandle_t handle) {
+void multiply_mixed(Problem const& p, cublasHandle_t handle, cublasComputeType_t compute) {
   Cublas& cublas = Cublas::instance();
   // The header has another function of this name, whose compute type is a type of elements.
   using Function =
@@ -227,12 +238,14 @@ void multiply_mixed(Problem const& p, cublasHandle_t handle) {
   static auto* const multiply = cublas.get<Function>("cublasGemmEx");
   Arithmetic const arithmetic = arithmetic_of(p);
   Scalar const alpha{arithmetic.scalar, p.alpha}, beta{arithmetic.scalar, p.beta};
-  cublas.check(
-      multiply(handle, operation(p.transpose_b), operation(p.transpose_a), narrow(p.n()),
-               narrow(p.m()), narrow(p.k()), alpha.data(), p.b.data, cuda_type(p.b.type),
-               ld_of(p.b), p.a.data, cuda_type(p.a.type), ld_of(p.a), beta.data(), p.c.data,
-               cuda_type(p.c.type), ld_of(p.c), arithmetic.compute, CUBLAS_GEMM_DEFAULT),
-      "gemm/vendor: cublasGemmEx");
+  cublas.check(multiply(handle, operation(p.transpose_b), operation(p.transpose_a), narrow(p.n()),
+                        narrow(p.m()), narrow(p.k()), alpha.data(), p.b.data, cuda_type(p.b.type),
+                        ld_of(p.b), p.a.data, cuda_type(p.a.type), ld_of(p.a), beta.data(),
+                        p.c.data, cuda_type(p.c.type), ld_of(p.c), compute, CUBLAS_GEMM_DEFAULT),
+               "gemm/vendor: cublasGemmEx");
+}
+void multiply_mixed(Problem const& p, cublasHandle_t handle) {
+  multiply_mixed(p, handle, arithmetic_of(p).compute);
 }
 
 /// The call for people who know their types.
@@ -242,7 +255,7 @@ struct PlainCall {
 };
 PlainCall plain_call(Problem const& p) {
   if (p.a.type == core::DataType::f64) return {"cublasDgemm", multiply_by_type<double>};
-  bool const is_f32 = core::compute_for(p.a.type, p.compute) == core::Compute::f32 &&
+  bool const is_f32 = core::accuracy_of(p.a.type, p.compute) == core::Compute::f32 &&
                       p.a.type == core::DataType::f32;
   if (is_f32) return {"cublasSgemm", multiply_by_type<float>};
   return {"cublasGemmEx", multiply_mixed};
@@ -467,6 +480,31 @@ bool drop_call(Problem const& p) {
   return true;
 }
 
+#if CUBLAS_VERSION >= 130100
+#define QUAD_HAS_EMULATION
+
+/// By the library's own emulation wherever it has one for the device; it may compute natively.
+void multiply_emulated(Problem const& p, device::StreamView stream) {
+  Cublas& cublas = Cublas::instance();
+  cublasHandle_t const handle = cublas.handle(stream);
+  using SetStrategy = cublasStatus_t(cublasHandle_t, cublasEmulationStrategy_t);
+  cublas.check(cublas.get<SetStrategy>("cublasSetEmulationStrategy")(
+                   handle, CUBLAS_EMULATION_STRATEGY_EAGER),
+               "cublasSetEmulationStrategy");
+  cublas.check(cublas.get<decltype(cublasSetWorkspace_v2)>("cublasSetWorkspace_v2")(
+                   handle, p.scratch, p.scratch_bytes),
+               "cublasSetWorkspace");
+  multiply_mixed(p, handle,
+                 p.c.type == core::DataType::f64 ? CUBLAS_COMPUTE_64F_EMULATED_FIXEDPOINT
+                                                 : CUBLAS_COMPUTE_32F_EMULATED_16BFX9);
+  // Which also takes the workspace away from the calls that follow.
+  cublas.check(cublas.get<decltype(cublasSetStream_v2)>("cublasSetStream_v2")(
+                   handle, device::cuda_stream(stream)),
+               "cublasSetStream");
+}
+
+#endif
+
 void multiply_afresh(Problem const& p, device::StreamView stream) {
   Cublas::instance().with_fresh_handle(
       stream, [&](cublasHandle_t handle) { plain_call(p).multiply(p, handle); });
@@ -488,16 +526,56 @@ extern constinit Variant<Problem> const vendor_cuda{
                {core::DataType::f16, core::Compute::f32, core::DataType::f32},
                {core::DataType::f16, core::Compute::f16},
                core::DataType::bf16,
-               {core::DataType::bf16, core::Compute::f32, core::DataType::f32}},
+               {core::DataType::bf16, core::Compute::f32, core::DataType::f32},
+               {core::DataType::i8, core::Compute::i32, core::DataType::i32},
+               {core::DataType::f64, core::Compute::emulated},
+               {core::DataType::f32, core::Compute::emulated}},
      .needs = {.max_extent = kMaxInt,
                .max_ld = kMaxInt,
-               .other = "an environment without TF32 or emulation for all (f64, f32)"},
+               .other =
+                   "an environment without TF32 or emulation for all (f64, f32); i8: layout nt, "
+                   "whole alpha and beta"},
      .source = "cuBLAS, cuBLASLt",
      .summary = "the fastest of cublasDgemm, Sgemm or GemmEx and the candidates of cuBLASLt"},
     QUAD_TOOLKIT_LAUNCH(launch),
     {.unsupported = unsupported,
      .implementation = QUAD_TOOLKIT_LAUNCH(implementation),
      .notes = {.bounds_multiprocessors = true}}};
+
+namespace {
+
+#ifdef QUAD_HAS_EMULATION
+constexpr auto kMultiplyEmulated = multiply_emulated;
+std::string emulation_unsupported(Problem const&) { return {}; }
+#else
+constexpr void (*kMultiplyEmulated)(Problem const&, device::StreamView) = nullptr;
+std::string emulation_unsupported(Problem const&) {
+  return "needs a program that was built with cuBLAS 13.1 or later";
+}
+#endif
+
+/// Slices of A and B and sums of their products, of more bits than cuBLAS takes by itself.
+std::size_t emulation_scratch(Problem const& p, device::Facts const& /*device*/) {
+  auto const m = static_cast<std::size_t>(p.m()), n = static_cast<std::size_t>(p.n()),
+             k = static_cast<std::size_t>(p.k());
+  return (std::size_t{64} << 20) + 12 * (m * k + k * n) + 16 * m * n;
+}
+
+}  // namespace
+
+extern constinit Variant<Problem> const vendor_emulated{
+    {.name = "vendor_emulated",
+     .role = Role::vendor,
+     .where = Where::cuda,
+     .types = {{core::DataType::f64, core::Compute::emulated},
+               {core::DataType::f32, core::Compute::emulated}},
+     .needs = {.max_extent = kMaxInt,
+               .max_ld = kMaxInt,
+               .other = "cuBLAS 13.1 or later; scratch as its workspace"},
+     .source = "cuBLAS",
+     .summary = "cublasGemmEx in fixed point (f64) or nine products of bf16 (f32)"},
+    kMultiplyEmulated,
+    {.unsupported = emulation_unsupported, .scratch_bytes = emulation_scratch}};
 
 extern constinit Library<Problem> const cublas{.plain = QUAD_TOOLKIT_LAUNCH(multiply_afresh),
                                                .seconds = QUAD_TOOLKIT_LAUNCH(searched_seconds),

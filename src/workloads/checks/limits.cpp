@@ -37,6 +37,7 @@ double largest_of(core::Compute compute) {
     case core::Compute::f32:
     case core::Compute::tf32:
     case core::Compute::bf16:
+    case core::Compute::emulated:
     case core::Compute::automatic: break;
   }
   return largest_of(core::DataType::f32);

@@ -109,7 +109,8 @@ double largest_of(core::DataKind kind) {
 /// Whether every sum on the way is a whole number that its type holds.
 bool is_exact(Product const& p) {
   bool const whole_scalars = kernels::gemm::are_whole(p.alpha, p.beta);
-  double const epsilon = std::max(core::epsilon_of(p.out), core::epsilon_of(p.compute));
+  double const epsilon =
+      std::max(core::epsilon_of(p.out), kernels::gemm::epsilon_of(p.out, p.compute, p.moduli));
   if (epsilon == 0) return whole_scalars;
   if (!whole_scalars || !core::is_whole(p.a.kind)) return false;
   double const largest = largest_of(p.a.kind);
@@ -132,7 +133,7 @@ class Checker {
         unit_{exact_ ? 1 : unit_of(product)},
         alpha_{held_scalar(product.alpha, product.compute) / unit_},
         beta_{held_scalar(product.beta, product.compute) / unit_},
-        error_{product.out, product.compute, product.k, product.parts},
+        error_{product.out, product.compute, product.k, product.parts, product.moduli},
         least_{unit_ == 1 ? 0 : core::least_of(product.out) / unit_},
         limits_{product.out, product.compute, product.parts > 1, unit_} {
     finding_.allowed = exact_ ? 0 : 1;

@@ -13,6 +13,7 @@ struct Product {
   core::DataType type = core::DataType::f64;   ///< of A and B
   core::DataType out = core::DataType::f64;    ///< of C and C0
   core::Compute compute = core::Compute::f64;  ///< what products are multiplied and added in
+  int moduli = 0;                              ///< of an emulated one that somebody chose
   std::int64_t parts = 1;                      ///< of k, after each of which C is rounded to `out`
   double alpha = 1;
   double beta = 0;

@@ -108,7 +108,7 @@ class Summa final : public measure::Workload {
 
   std::string unsupported_reason(kernels::VariantInfo const& variant,
                                  device::Device const& device) const override {
-    core::Compute const compute = core::compute_for(case_.type, case_.compute);
+    core::Compute const compute = core::accuracy_of(case_.type, case_.compute);
     std::string reason = scalars_problem(p_.alpha, p_.beta, compute);
     if (!reason.empty()) return reason;
     if (auto const* peer = find_row(peers<PeerProduct>(), variant)) {
@@ -177,7 +177,7 @@ class Summa final : public measure::Workload {
                 .k = division_.k,
                 .type = case_.type,
                 .out = case_.type,
-                .compute = core::compute_for(case_.type, case_.compute),
+                .compute = core::accuracy_of(case_.type, case_.compute),
                 .alpha = p_.alpha,
                 .beta = p_.beta,
                 .a = {case_.data, seed, 0},
