@@ -66,8 +66,8 @@ std::string shape_error(Shape const& x) {
   if (x.heads % x.kv_heads != 0) {
     return fmt::format("{} kv_heads do not divide {} heads; take a divisor", x.kv_heads, x.heads);
   }
-  if (x.head_size != 64 && x.head_size != 128) {
-    return fmt::format("head_size is {}; take 64 or 128", x.head_size);
+  if (x.head_size != 64 && x.head_size != 128 && x.head_size != 256) {
+    return fmt::format("head_size is {}; take 64, 128 or 256", x.head_size);
   }
   return {};
 }
@@ -127,15 +127,26 @@ double ErrorBound::operator()(Row const& row, double o, double deviation) const 
          least_weight_ * n * row.weight * row.value + storing_ * std::abs(o) + least_;
 }
 
+std::string unsupported_head(Problem const& p) {
+  if (p.shape.head_size <= 128) return {};
+  return fmt::format("takes head sizes 64 and 128, this is {}", p.shape.head_size);
+}
+
 std::string unsupported_on_gpu(Problem const& p) {
-  constexpr std::int64_t kMaxRows = (std::int64_t{1} << 31) / 128 - 1024;
+  std::string const reason = unsupported_head(p);
+  return reason.empty() ? unsupported_extent(p) : reason;
+}
+
+std::string unsupported_extent(Problem const& p) {
+  std::int64_t const max_rows =
+      (std::int64_t{1} << 31) / std::max<std::int64_t>(128, p.shape.head_size) - 1024;
   constexpr std::int64_t kMaxHeads = 65535;
   if (p.shape.batch * p.shape.heads > kMaxHeads) {
     return fmt::format("takes up to {} heads of all sequences, this has {}", kMaxHeads,
                        p.shape.batch * p.shape.heads);
   }
-  if (std::max(p.shape.queries, p.shape.keys) > kMaxRows) {
-    return fmt::format("takes up to {} queries and keys of a head", kMaxRows);
+  if (std::max(p.shape.queries, p.shape.keys) > max_rows) {
+    return fmt::format("takes up to {} queries and keys of a head", max_rows);
   }
   return {};
 }

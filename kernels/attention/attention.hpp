@@ -108,7 +108,11 @@ class ErrorBound {
 Variants<Problem> variants();
 ProblemFacts facts_of(Problem const& problem);
 
-/// For Specifics::unsupported of kernels that count the elements of a head in 32 bits.
+/// For Specifics::unsupported: of variants that have no head size of 256.
+std::string unsupported_head(Problem const& problem);
+/// Of kernels that count the elements of a head in 32 bits.
+std::string unsupported_extent(Problem const& problem);
+/// Of kernels that have no head size of 256 either, which most are.
 std::string unsupported_on_gpu(Problem const& problem);
 
 }  // namespace quadrille::kernels::attention

@@ -24,9 +24,10 @@
 /// Before       flash_v2
 /// Shapes       any extents and groups of heads; tiles of keys that the mask hides are left out
 /// Work         4 b h q k d flop, half of it under a causal mask; keys and values are read q / 192 times at
-///              head size 64, q / 128 times at 128
+///              head size 64, q / 128 times at 128 and 256
 /// Launch       one block per multiprocessor. Head size 64: 512 threads, 89 KiB of shared memory, tiles of
-///              192 queries x 128 keys; 128: 384 threads, 209 KiB, 128 x 176. The producer leaves
+///              192 queries x 128 keys; 128: 384 threads, 209 KiB, 128 x 176; 256: 384 threads, 225 KiB,
+///              128 x 80. The producer leaves
 ///              registers to the others (setmaxnreg). Tiles of queries are dealt out back and forth,
 ///              those of a head together; causal ones by length, of as many heads together as the L2
 ///              cache has room for, by turns the longest first and the shortest, so that all blocks get
@@ -38,6 +39,8 @@
 #include "gemm/hopper/gemm_stage_barriers.cuh"
 
 #include <algorithm>
+#include <limits>
+#include <vector>
 
 namespace quadrille::kernels::attention {
 namespace {
@@ -54,7 +57,7 @@ struct Tiles {
   static_assert(128 * kProducerRegisters + kConsumerThreads * kRegisters <= 65536);
 
   static constexpr int kQueries = 64 * kConsumers;
-  static constexpr int kKeys = kHead == 64 ? 128 : 176;
+  static constexpr int kKeys = kHead == 64 ? 128 : kHead == 128 ? 176 : 80;
   static constexpr int kBoxes = kHead / 64;  ///< of 64 columns, that make a tile
   static constexpr int kQueryBox = 128 * kQueries, kKeyBox = 128 * kKeys;  ///< bytes
   static constexpr int kQueryBytes = kBoxes * kQueryBox, kKeyBytes = kBoxes * kKeyBox;
@@ -243,20 +246,34 @@ struct Work {
   int head, first;        ///< of the queries
   int tiles, full_tiles;  ///< of keys: that some row sees; that every row sees whole
 };
+
+/// A tile of queries of a head.
+struct QueryTile {
+  int head, tile;
+};
+/// That of this number, of heads with `tiles` each, which are dealt out `section` at a time. A section begins
+/// with tiles about as long as those before it; the last one ends with the shortest.
+__host__ __device__ inline QueryTile query_tile(int number, int tiles, int heads, int section) {
+  int const begin = number / (tiles * section) * section, together = min(section, heads - begin);
+  int const in_section = number - begin * tiles, rank = in_section / together;
+  bool const is_descending = (divide_up(heads, section) - begin / section) % 2 != 0;
+  return {begin + in_section % together, is_descending ? tiles - 1 - rank : rank};
+}
+/// The block that takes it: 0 1 2 ... last, then last ... 2 1 0, and so on.
+__host__ __device__ inline int block_of(int number, int blocks) {
+  int const at = number % blocks;
+  return number / blocks % 2 == 0 ? at : blocks - 1 - at;
+}
+
 /// `section`: heads whose tiles are dealt out together.
 template <int kHead, class T>
 __device__ Work work_of(Operands<T> const& p, int number, int section) {
   using Tile = Tiles<kHead>;
-  int const tiles = divide_up(p.queries, Tile::kQueries);
-  int const begin = number / (tiles * section) * section;
-  int const heads = min(section, p.heads - begin), in_section = number - begin * tiles;
-  // A section begins with tiles about as long as those before it; the last one ends with the shortest.
-  int const rank = in_section / heads;
-  bool const is_descending = (divide_up(p.heads, section) - begin / section) % 2 != 0;
-  int const first = (is_descending ? tiles - 1 - rank : rank) * Tile::kQueries;
+  auto const [head, tile] =
+      query_tile(number, divide_up(p.queries, Tile::kQueries), p.heads, section);
+  int const first = tile * Tile::kQueries;
   int const seen = visible(p, min(first + Tile::kQueries, p.queries) - 1);
-  return {begin + in_section % heads, first, divide_up(seen, Tile::kKeys),
-          visible(p, first) / Tile::kKeys};
+  return {head, first, divide_up(seen, Tile::kKeys), visible(p, first) / Tile::kKeys};
 }
 
 /// Calls f(work) for each piece of the block's share, in order: the same in all of its threads.
@@ -264,10 +281,9 @@ template <int kHead, class T, class F>
 __device__ __forceinline__ void for_each_work(Operands<T> const& p, int section, F const& f) {
   int const works = divide_up(p.queries, Tiles<kHead>::kQueries) * p.heads;
   int const block = static_cast<int>(blockIdx.x), blocks = static_cast<int>(gridDim.x);
-  // Block 0 1 2 ... last, then last ... 2 1 0, and so on.
 #pragma unroll 1
   for (int round = 0;; ++round) {
-    int const number = round * blocks + (round % 2 == 0 ? block : blocks - 1 - block);
+    int const number = round * blocks + block_of(round * blocks + block, blocks);
     if (number >= works) return;
     f(work_of<kHead>(p, number, section));
   }
@@ -282,7 +298,7 @@ __global__ void __launch_bounds__(Tiles<kHead>::kThreads, 1)
   QUAD_DYNAMIC_SHARED(unsigned char, shared);
   using Tile = Tiles<kHead>;
   constexpr int kKeys = Tile::kKeys, kKeyBytes = Tile::kKeyBytes;
-  // q | k stage 0, 1 | v stage 0, 1 | barriers; head size 128: each tile two boxes of 64 columns
+  // q | k stage 0, 1 | v stage 0, 1 | barriers; each tile a box for every 64 columns of a head
   unsigned char* const keys = shared + Tile::kQueryBytes;
   unsigned char* const values = keys + kStages * kKeyBytes;
   auto& barriers = *reinterpret_cast<Barriers*>(values + kStages * kKeyBytes);
@@ -394,15 +410,48 @@ ptx::TensorMap map_of(device::MatrixView const& x, std::int64_t heads, std::int6
                                .swizzle = ptx::Swizzle::bytes_128});
 }
 
+/// The keys of the block that gets the most, over the mean, under a causal mask.
+double imbalance(Shape const& x, int queries, int heads, int section, int blocks) {
+  auto const tiles = static_cast<int>((x.queries + queries - 1) / queries);
+  std::vector<double> keys(static_cast<std::size_t>(blocks));
+  double all = 0;
+  for (int number = 0; number < tiles * heads; ++number) {
+    std::int64_t const end = (query_tile(number, tiles, heads, section).tile + 1) * queries;
+    auto const seen = static_cast<double>(x.visible(std::min<std::int64_t>(end, x.queries) - 1));
+    keys[static_cast<std::size_t>(block_of(number, blocks))] += seen;
+    all += seen;
+  }
+  return *std::max_element(keys.begin(), keys.end()) * blocks / all;
+}
+
 /// Heads whose keys and values have a third of the L2 cache while causal tiles of queries, which begin at
-/// the same keys and end at others, read them. Of other tiles those of a head come one after the other.
-int section_of(Shape const& x, device::Facts const& device) {
+/// the same keys and end at others, read them; or twice, four times as many ... where blocks get about as
+/// many keys only then. Of other tiles those of a head come one after the other.
+int section_of(Shape const& x, int queries, int blocks, device::Facts const& device) {
+  // Of so many rounds of blocks none has much more than another.
+  constexpr std::int64_t kManyRounds = 16;
+  constexpr double kEven = 1.05;
   if (x.mask == Mask::full) return 1;
   auto const kv_bytes = 2 * static_cast<std::int64_t>(sizeof(std::uint16_t)) * x.keys * x.head_size;
   auto const cache_bytes = static_cast<std::int64_t>(device.l2_bytes) / 3;
   std::int64_t const kv_heads =
       std::max<std::int64_t>(1, cache_bytes / std::max<std::int64_t>(1, kv_bytes));
-  return static_cast<int>(std::min(kv_heads * x.group(), x.batch * x.heads));
+  std::int64_t const heads = x.batch * x.heads, works = (x.queries + queries - 1) / queries * heads;
+  std::int64_t const cached = std::min(kv_heads * x.group(), heads);
+  if (works <= blocks || works > kManyRounds * blocks || x.keys == 0) {
+    return static_cast<int>(cached);
+  }
+  std::int64_t best = cached;
+  double least = std::numeric_limits<double>::infinity();
+  for (std::int64_t section = cached; least > kEven; section *= 2) {
+    section = std::min(section, heads);
+    double const found =
+        imbalance(x, queries, static_cast<int>(heads), static_cast<int>(section), blocks);
+    if (found < least) best = section;
+    least = std::min(least, found);
+    if (section == heads) break;
+  }
+  return static_cast<int>(best);
 }
 
 void launch(Problem const& problem, device::StreamView stream) {
@@ -418,10 +467,14 @@ void launch(Problem const& problem, device::StreamView stream) {
                 map_of<kHead>(problem.q, x.batch * x.heads, x.queries, Tile::kQueries),
                 map_of<kHead>(problem.k, x.batch * x.kv_heads, x.keys, Tile::kKeys),
                 map_of<kHead>(problem.v, x.batch * x.kv_heads, x.keys, Tile::kKeys), p,
-                section_of(x, stream.facts()));
+                section_of(x, Tile::kQueries, blocks, stream.facts()));
   };
   auto const with_head = [&]<class T>() {
-    x.head_size == 64 ? with.template operator()<T, 64>() : with.template operator()<T, 128>();
+    switch (x.head_size) {
+      case 64: return with.template operator()<T, 64>();
+      case 128: return with.template operator()<T, 128>();
+      default: return with.template operator()<T, 256>();
+    }
   };
   problem.q.type == core::DataType::f16 ? with_head.template operator()<__half>()
                                         : with_head.template operator()<__nv_bfloat16>();
@@ -437,13 +490,13 @@ extern constinit Variant<Problem> const flash_wgmma{
      .types = {core::DataType::f16, core::DataType::bf16},
      .needs = {.compute_capability = 90,
                .exact_capability = true,
-               .shared_bytes = kSharedBytes<128>,
+               .shared_bytes = kSharedBytes<256>,
                .alignment = kPieceBytes,
                .other = "up to 65535 heads of all sequences"},
      .preference = 40,
      .source = "after Shah et al., FlashAttention-3, algorithm 2",
      .summary = "a warpgroup copies, the others overlap products by wgmma and softmax"},
     QUAD_KERNEL_LAUNCH(launch),
-    {.unsupported = unsupported_on_gpu}};
+    {.unsupported = unsupported_extent}};
 
 }  // namespace quadrille::kernels::attention

@@ -146,8 +146,8 @@ class TiledAttention {
 
   template <class Use>
   void attend(std::int64_t kv_head, std::int64_t tile, Use const& use) const {
-    thread_local Tiles of_64{64}, of_128{128};
-    Tiles& t = d_ == 64 ? of_64 : of_128;
+    thread_local Tiles of_64{64}, of_128{128}, of_256{256};
+    Tiles& t = d_ == 64 ? of_64 : d_ == 128 ? of_128 : of_256;
     std::int64_t const first = tile * kQueries, count = std::min(kQueries, rows_ - first);
     T const* const q = p_.q.as<T>() + (kv_head * rows_ + first) * d_;
     for (std::int64_t e = 0; e < kQueries * d_; ++e) {

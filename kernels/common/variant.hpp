@@ -78,14 +78,15 @@ class TypeList {
   constexpr auto end() const { return types_.begin() + static_cast<std::ptrdiff_t>(count_); }
 
  private:
-  std::array<Types, 12> types_{};
+  std::array<Types, 14> types_{};
   std::size_t count_ = 0;
 };
 
-/// Every type that is not reserved, for variants that move bits.
-inline constexpr TypeList kEveryType{core::DataType::f64,  core::DataType::f32, core::DataType::f16,
-                                     core::DataType::bf16, core::DataType::i64, core::DataType::i32,
-                                     core::DataType::i8};
+/// Every type, for variants that move bits.
+inline constexpr TypeList kEveryType{
+    core::DataType::f64,  core::DataType::f32,  core::DataType::f16,
+    core::DataType::bf16, core::DataType::i64,  core::DataType::i32,
+    core::DataType::i8,   core::DataType::e4m3, core::DataType::e5m2};
 
 /// How the two factors of a product are stored: n as they are, t transposed.
 enum class Layout { nn, nt, tn, tt };

@@ -14,7 +14,7 @@ namespace quadrille::kernels::gemm {
 QUAD_TABLE(Variant<Problem> const, kTable,
   reference,
   host_simd,
-  emulated_host,
+  i8_residues_host,
   kokkos,
   vendor_host,
   vendor_cuda,
@@ -117,7 +117,8 @@ QUAD_TABLE(Variant<Problem> const, kTable,
   wgmma_persistent,
   wgmma_register_operand,
   wgmma_rounded,
-  emulated
+  wgmma_promoted,
+  i8_residues
 );
 // clang-format on
 
@@ -234,16 +235,16 @@ std::string emulated_unsupported(Problem const& problem) {
   return "takes k up to " + std::to_string(kMaxEmulatedK) + ", not " + std::to_string(problem.k());
 }
 
-ErrorBound::ErrorBound(core::DataType stored, core::Compute compute, std::int64_t k,
-                       std::int64_t parts, int moduli)
-    : adding_{1.5 * epsilon_of(stored, compute, moduli)},
+ErrorBound::ErrorBound(Types const& types, std::int64_t k, std::int64_t parts, int moduli)
+    : adding_{1.5 * epsilon_of(types.out, types.compute, moduli)},
       root_k_{std::sqrt(static_cast<double>(std::max<std::int64_t>(k, 1)))},
-      rounding_{compute == core::Compute::tf32   ? 0x1p-10
-                : compute == core::Compute::bf16 ? core::epsilon_of(core::DataType::bf16)
-                                                 : 0},
-      storing_{core::epsilon_of(stored)},
+      rounding_{types.compute == core::Compute::tf32   ? 0x1p-10
+                : types.compute == core::Compute::bf16 ? core::epsilon_of(core::DataType::bf16)
+                                                       : 0},
+      cutting_{core::is_float_of_8_bits(types.in) ? 0x1p-8 : 0},
+      storing_{core::epsilon_of(types.out)},
       root_parts_{parts > 1 ? std::sqrt(static_cast<double>(parts)) : 0},
-      least_{core::least_of(stored)},
-      deviations_{storing_ > epsilon_of(stored, compute, moduli) ? 2.0 : 1.0} {}
+      least_{core::least_of(types.out)},
+      deviations_{storing_ > epsilon_of(types.out, types.compute, moduli) ? 2.0 : 1.0} {}
 
 }  // namespace quadrille::kernels::gemm

@@ -28,6 +28,7 @@ struct Problem {
     TileExtents tile{};
     /// The same where it depends on the configuration; tile_of() returns either.
     TileExtents (*configured)(Configuration const& configuration) = nullptr;
+    bool takes_scales = false;            ///< Problem::a_scales and b_scales
     bool bounds_multiprocessors = false;  ///< starts no more blocks than Problem::multiprocessors
   };
 
@@ -42,6 +43,9 @@ struct Problem {
   Configuration configuration{};  ///< of a tunable variant; empty: its own choice
   /// Of a GPU that the product may take, the rest is left to others; 0: all. For variants that note it.
   int multiprocessors = 0;
+  /// Factors of 8-bit floats, in f32, for variants that note it: of kScaled of k in a row of op(A), at [k / 128][row], and of 128 x 128 of
+  /// op(B), at [column / 128][k / 128]. Without memory there are none.
+  device::MatrixView a_scales{}, b_scales{};
   int moduli = 0;  ///< of an emulated product; 0: core::emulating_products()
   /// On a GPU: blocks stay for one tile alone, and no tile is split. Kernels of other streams get
   /// multiprocessors meanwhile, and no tile waits for blocks that those displace.
@@ -57,6 +61,8 @@ struct Problem {
   std::int64_t k() const { return transpose_a ? a.rows : a.cols; }
 };
 inline constexpr std::int64_t kScratchCounters = 1024;
+/// Elements of k, and columns of B, that have one factor.
+inline constexpr std::int64_t kScaled = 128;
 
 /// Those that a variant which bounds them takes.
 inline int multiprocessors_of(Problem const& problem, device::Facts const& device) {
@@ -89,6 +95,8 @@ constexpr double compulsory_bytes(double m, double n, double k, double beta, dou
 ///       walk at random: s_l^2 is about l |a|^2 |b|^2 / k^2. Terms of one sign: s_l = l c / k
 ///       eps of a product that is emulated is that of its type, or of fewer moduli emulated_epsilon()
 ///   eps_in (4 |a| |b| / sqrt(k) + |c|)           inputs that are rounded first (f32 in tf32 or bf16)
+///   2^-8 |a| |b| / sqrt(k) + 2^-7 |c|  inputs of 8 bits, which are not rounded: tensor cores cut what they
+///       add 13 bits below the largest addend, 128 of k at a time
 ///   eps_out (|c| + |beta c0|)                    storing c in `stored`; of several parts of k, after
 ///       each of which it is stored, eps_out (1.5 (|c| + |beta c0|) sqrt(parts) + |a| |b|
 ///       sqrt(parts / k)): random too, and where the first terms are the largest each is one of c
@@ -96,7 +104,9 @@ constexpr double compulsory_bytes(double m, double n, double k, double beta, dou
 class ErrorBound {
  public:
   ErrorBound(core::DataType stored, core::Compute compute, std::int64_t k, std::int64_t parts = 1,
-             int moduli = 0);
+             int moduli = 0)
+      : ErrorBound{{stored, compute, stored}, k, parts, moduli} {}
+  ErrorBound(Types const& types, std::int64_t k, std::int64_t parts = 1, int moduli = 0);
   /// `ab` is the product of the 2-norms of alpha times the row of A and of the column of B, or the
   /// sum of |alpha a_l b_l|, which is no larger; `c` is alpha times the sum, `c0` beta times the old
   /// element.
@@ -104,6 +114,7 @@ class ErrorBound {
     double const size = std::abs(c) + std::abs(c0);
     return adding_ * (ab + root_k_ * std::abs(c) + std::abs(c0)) +
            rounding_ * (4 * ab / root_k_ + std::abs(c)) +
+           cutting_ * (ab / root_k_ + 2 * std::abs(c)) +
            storing_ * (std::max(1.0, 1.5 * root_parts_) * size + root_parts_ / root_k_ * ab) +
            least_;
   }
@@ -114,7 +125,7 @@ class ErrorBound {
   double of_sum(double squares) const { return deviations_ * std::sqrt(squares); }
 
  private:
-  double adding_, root_k_, rounding_, storing_, root_parts_, least_, deviations_;
+  double adding_, root_k_, rounding_, cutting_, storing_, root_parts_, least_, deviations_;
 };
 
 Variants<Problem> variants();

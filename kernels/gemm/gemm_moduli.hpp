@@ -191,8 +191,8 @@ QUAD_HD inline std::uint64_t shifted_whole(double x, PowerOfTwo const& power) {
 }
 
 /// An element of C by the residues of C', of which residue(t) is one modulo modulus t, from 0 to 255.
-/// There are at most kMost moduli.
-template <int kMost = kMaxModuli, class Residue>
+/// There are at most kMaxCount moduli.
+template <int kMaxCount = kMaxModuli, class Residue>
 QUAD_HD double restored(Moduli const& moduli, int exponents, Residue const& residue) {
   Limbs sum;
   auto const add = [&](int t) {
@@ -205,7 +205,7 @@ QUAD_HD double restored(Moduli const& moduli, int exponents, Residue const& resi
   };
   // Not a loop: of which a GPU would keep residues in memory.
   [&]<int... kNumbers>(std::integer_sequence<int, kNumbers...>) { (add(kNumbers), ...); }
-  (std::make_integer_sequence<int, kMost>{});
+  (std::make_integer_sequence<int, kMaxCount>{});
   Limbs const& inverse = moduli.inverse;
   double const times = std::rint(std::fma(
       sum.high, inverse.high, std::fma(sum.middle, inverse.middle, sum.low * inverse.low)));

@@ -7,6 +7,7 @@
 
 #include "simt/wgmma.hpp"
 
+#include "core/types.hpp"
 #include "simt/async_proxy.hpp"
 #include "simt/race.hpp"
 
@@ -67,7 +68,13 @@ struct Operand {
 };
 
 unsigned size_of(WgmmaType type) {
-  return type == WgmmaType::tf32 ? 4 : type == WgmmaType::s8 ? 1 : 2;
+  switch (type) {
+    case WgmmaType::tf32: return 4;
+    case WgmmaType::s8:
+    case WgmmaType::e4m3:
+    case WgmmaType::e5m2: return 1;
+    default: return 2;
+  }
 }
 unsigned depth_of(WgmmaType type) { return 32 / size_of(type); }
 
@@ -81,6 +88,12 @@ float value_of(std::uint32_t bits, WgmmaType type) {
     }
     case WgmmaType::bf16: bits <<= 16; break;
     case WgmmaType::tf32: bits &= 0xFFFFE000; break;
+    case WgmmaType::e4m3: {
+      core::e4m3 small;
+      small.bits = static_cast<std::uint8_t>(bits);
+      return static_cast<float>(small);
+    }
+    case WgmmaType::e5m2: bits <<= 8; return value_of(bits, WgmmaType::f16);
     case WgmmaType::s8: break;  // of no float
   }
   float value;

@@ -9,7 +9,7 @@
 /// Model of common/ptx/wgmma.cuh.
 namespace quadrille::simt {
 
-enum class WgmmaType { f16, f16_in_f16, bf16, tf32, s8 };
+enum class WgmmaType { f16, f16_in_f16, bf16, tf32, s8, e4m3, e5m2 };
 struct Wgmma {
   WgmmaType type;
   int n;

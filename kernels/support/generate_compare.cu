@@ -8,7 +8,7 @@
 /// Technique    each thread computes the values it expects and counts in registers; only a thread
 ///              that found a difference touches the two shared words, so a right result costs no
 ///              atomic
-/// Shapes       data: rows x cols of any type that is not reserved, with a leading dimension, a
+/// Shapes       data: rows x cols of any type, with a leading dimension, a
 ///              block-cyclic part of a global array
 /// Work         s bytes read and about 60 integer operations per element
 /// Launch       256 threads per block, 8 blocks per multiprocessor with a stride

@@ -7,7 +7,7 @@
 ///
 /// Technique    a hash of each element and its place, added up as integers: no order of threads
 ///              changes the sum, so one atomic addition per warp does
-/// Shapes       data: rows x cols of any type that is not reserved, with a leading dimension
+/// Shapes       data: rows x cols of any type, with a leading dimension
 /// Work         s bytes read and about 10 integer operations per element
 /// Launch       256 threads per block, 8 blocks per multiprocessor with a stride
 /// Accuracy     exact: a changed element changes the sum but for one case in 2^64

@@ -7,7 +7,7 @@
 ///
 /// Technique    one element per thread and iteration, a counter-based hash each: no state, no
 ///              transfer from the host, which would take a hundred times as long
-/// Shapes       data: rows x cols of any type that is not reserved, with a leading dimension, a
+/// Shapes       data: rows x cols of any type, with a leading dimension, a
 ///              block-cyclic part of a global array
 /// Work         s bytes written and about 60 integer operations per element
 /// Launch       256 threads per block, 8 blocks per multiprocessor with a stride

@@ -8,7 +8,7 @@
 /// Technique    a table of boxes instead of a copy for each: halos are many and small. A thread finds its
 ///              row and column once, by the only division, and takes them through planes
 /// Shapes       up to 65535 boxes of any planes x rows x cols, elements of a row contiguous, of any
-///              type that is not reserved; no box writes where another one reads or writes
+///              type; no box writes where another one reads or writes
 /// Work         2 s bytes per element; where a row is short, as in a halo of columns, a sector for each
 /// Launch       256 threads per block; blocks of the grid: positions in a plane, boxes, planes
 /// Accuracy     exact

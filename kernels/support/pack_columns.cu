@@ -8,7 +8,7 @@
 /// Technique    tables of places instead of a launch for each block; a warp takes 32 columns, whose
 ///              places it keeps in registers, through all its rows
 /// Shapes       matrix: rows x cols with a leading dimension; any selection of columns, no two
-///              elements at one place; any type that is not reserved
+///              elements at one place; any type
 /// Work         2 s bytes per element, and 8 bytes for each row of a warp
 /// Launch       256 threads per block, one block for every 32 columns and 64 rows, at most 1024 x 512
 /// Accuracy     exact

@@ -14,7 +14,7 @@
 ///              at the tiles: what saturates it leaves most of the GPU to the transpose of the own
 ///              memory beside it
 /// Shapes       row-major, any extents, leading dimensions, alignment and blocks; not overlapping;
-///              any type that is not reserved; fewer than 2^31 tiles
+///              any type; fewer than 2^31 tiles
 /// Work         2 s bytes per element
 /// Launch       tiles of 32 x 32 (s = 8) or 64 x 64 elements, 256 threads, 6 to 18 KiB of shared memory;
 ///              a block for each tile, or over a link at most 4 for each multiprocessor

@@ -15,8 +15,9 @@ namespace quadrille::core {
 
 /// A binary floating-point format as storage, with infinities and NaN as in IEEE 754: values are
 /// computed in double and rounded once, to nearest, ties to even, when they are stored. The same
-/// bits on host and device.
-template <class Bits, int kExponentBits, int kMantissaBits>
+/// bits on host and device. Without infinities the largest exponent is one of numbers, too, and its
+/// largest mantissa NaN, which is what is too large as well.
+template <class Bits, int kExponentBits, int kMantissaBits, bool kHasInfinity = true>
 struct SmallFloat {
   Bits bits = 0;
 
@@ -32,7 +33,8 @@ struct SmallFloat {
       double const magnitude = static_cast<double>(mantissa) * least;
       return sign != 0 ? -magnitude : magnitude;
     }
-    std::uint64_t const wide = exponent == kExponentMask ? 0x7ff : exponent + (1023 - kBias);
+    bool const is_number = kHasInfinity ? exponent != kExponentMask : (bits & kTop) != kTop;
+    std::uint64_t const wide = is_number ? exponent + (1023 - kBias) : 0x7ff;
     return from_bits(sign << 63 | wide << 52 | mantissa << (52 - kMantissaBits));
   }
   /// The same from and to f32, which some widths of vectors of a host do at once: no branches.
@@ -45,7 +47,8 @@ struct SmallFloat {
     // numbers, too. Infinities and NaN keep theirs.
     float const scale = __builtin_bit_cast(float, static_cast<std::uint32_t>(254 - kBias) << 23);
     float const product = __builtin_bit_cast(float, moved) * scale;
-    bool const is_finite = magnitude >> kMantissaBits != kExponentMask;
+    bool const is_finite =
+        kHasInfinity ? magnitude >> kMantissaBits != kExponentMask : magnitude != kTop;
     std::uint32_t const wide =
         is_finite ? __builtin_bit_cast(std::uint32_t, product) : moved | 0x7f800000U;
     return __builtin_bit_cast(float, sign << 31 | wide);
@@ -59,6 +62,8 @@ struct SmallFloat {
   static constexpr std::uint64_t kBias = (std::uint64_t{1} << (kExponentBits - 1)) - 1;
   static constexpr std::uint64_t kExponentMask = (std::uint64_t{1} << kExponentBits) - 1;
   static constexpr std::uint64_t kMantissaMask = (std::uint64_t{1} << kMantissaBits) - 1;
+  // All bits but the sign, NaN where there is no infinity.
+  static constexpr std::uint64_t kTop = kExponentMask << kMantissaBits | kMantissaMask;
   static constexpr int kDropped = 23 - kMantissaBits;  // bits of the mantissa of f32
 
   QUAD_HD static constexpr double from_bits(std::uint64_t x) {
@@ -77,21 +82,31 @@ struct SmallFloat {
     constexpr std::uint32_t kPower = (kLess + kDropped + 1) << 23;
     float const sum = __builtin_bit_cast(float, magnitude) + __builtin_bit_cast(float, kPower);
     std::uint32_t const small = __builtin_bit_cast(std::uint32_t, sum) - kPower;
-    constexpr auto kInfinity = static_cast<std::uint32_t>(kExponentMask << kMantissaBits);
-    constexpr auto kBeyond = static_cast<std::uint32_t>(kExponentMask + kLess) << 23;
+    [[maybe_unused]] constexpr auto kInfinity =
+        static_cast<std::uint32_t>(kExponentMask << kMantissaBits);
+    [[maybe_unused]] constexpr auto kBeyond = static_cast<std::uint32_t>(kExponentMask + kLess)
+                                              << 23;
     std::uint32_t kept = magnitude < (kLess + 1) << 23 ? small : normal;
-    kept = magnitude >= kBeyond ? kInfinity : kept;
-    kept = magnitude > 0x7f800000U ? kInfinity | 1U << (kMantissaBits - 1) : kept;
+    if constexpr (kHasInfinity) {
+      kept = magnitude >= kBeyond ? kInfinity : kept;
+      kept = magnitude > 0x7f800000U ? kInfinity | 1U << (kMantissaBits - 1) : kept;
+    } else {
+      kept = kept < kTop ? kept : static_cast<std::uint32_t>(kTop);
+    }
     return static_cast<Bits>(sign | kept);
   }
   QUAD_HD static constexpr Bits rounded(double value) {
     auto const wide = __builtin_bit_cast(std::uint64_t, value);
     std::uint64_t const sign = wide >> 63 << (kExponentBits + kMantissaBits);
-    std::uint64_t const infinity = kExponentMask << kMantissaBits;
+    [[maybe_unused]] std::uint64_t const infinity = kExponentMask << kMantissaBits;
     auto const exponent = static_cast<int>(wide >> 52 & 0x7ff) - 1023 + static_cast<int>(kBias);
     std::uint64_t const mantissa = wide & ((std::uint64_t{1} << 52) - 1);
-    if (value != value) return static_cast<Bits>(sign | infinity | 1U << (kMantissaBits - 1));
-    if (exponent >= static_cast<int>(kExponentMask)) return static_cast<Bits>(sign | infinity);
+    if constexpr (kHasInfinity) {
+      if (value != value) return static_cast<Bits>(sign | infinity | 1U << (kMantissaBits - 1));
+      if (exponent >= static_cast<int>(kExponentMask)) return static_cast<Bits>(sign | infinity);
+    } else {
+      if (!(exponent <= static_cast<int>(kExponentMask))) return static_cast<Bits>(sign | kTop);
+    }
     // Below the normal numbers the mantissa moves to the right with its leading one.
     int const shift = 52 - kMantissaBits + (exponent > 0 ? 0 : 1 - exponent);
     if (shift > 53) return static_cast<Bits>(sign);
@@ -102,7 +117,8 @@ struct SmallFloat {
     kept += rest > half || (rest == half && (kept & 1) != 0) ? 1 : 0;
     // A carry out of the mantissa is the next exponent, and from the largest one infinity.
     std::uint64_t const below = exponent > 0 ? static_cast<std::uint64_t>(exponent - 1) : 0;
-    return static_cast<Bits>(sign | ((below << kMantissaBits) + kept));
+    std::uint64_t const whole_bits = (below << kMantissaBits) + kept;
+    return static_cast<Bits>(sign | (kHasInfinity || whole_bits < kTop ? whole_bits : kTop));
   }
 };
 

@@ -14,8 +14,7 @@
 
 namespace quadrille::core {
 
-/// Element types of matrices and vectors. The names e4m3 and e5m2 are reserved: nothing computes
-/// with them yet.
+/// Element types of matrices and vectors.
 enum class DataType { f64, f32, f16, bf16, i64, i32, i8, e4m3, e5m2 };
 
 /// What a product multiplies and adds in. tf32 and bf16 round f32 inputs to 10 and 7 bits of mantissa
@@ -35,12 +34,14 @@ constexpr auto enum_names(Compute) {
 }
 
 // Behind the enumerations: g++ says that enumerators shadow what stands before them.
-using f16 = SmallFloat<std::uint16_t, 5, 10>;  ///< IEEE 754 binary16
-using bf16 = SmallFloat<std::uint16_t, 8, 7>;  ///< the upper half of an f32
-static_assert(sizeof(f16) == 2 && sizeof(bf16) == 2);
+using f16 = SmallFloat<std::uint16_t, 5, 10>;        ///< IEEE 754 binary16
+using bf16 = SmallFloat<std::uint16_t, 8, 7>;        ///< the upper half of an f32
+using e4m3 = SmallFloat<std::uint8_t, 4, 3, false>;  ///< of OCP, to 448
+using e5m2 = SmallFloat<std::uint8_t, 5, 2>;         ///< of OCP, the upper half of an f16
+static_assert(sizeof(f16) == 2 && sizeof(bf16) == 2 && sizeof(e4m3) == 1 && sizeof(e5m2) == 1);
 
 /// What elements of a type are computed in where nobody asks for anything else: their own type, f32
-/// for the 16-bit ones, i32 for i8.
+/// for narrower ones, i32 for i8.
 constexpr Compute compute_for(DataType type) {
   switch (type) {
     case DataType::f64: return Compute::f64;
@@ -70,6 +71,10 @@ constexpr Compute accuracy_of(DataType type, Compute asked) {
 /// type, by kernels/gemm/gemm_moduli.hpp. 0: nothing emulates it.
 constexpr int emulating_products(DataType type) {
   return type == DataType::f64 ? 14 : type == DataType::f32 ? 7 : 0;
+}
+
+constexpr bool is_float_of_8_bits(DataType type) {
+  return type == DataType::e4m3 || type == DataType::e5m2;
 }
 
 /// Bytes of one element.
@@ -117,6 +122,8 @@ constexpr DataType type_of() {
   if constexpr (std::is_same_v<T, std::int64_t>) return DataType::i64;
   if constexpr (std::is_same_v<T, std::int32_t>) return DataType::i32;
   if constexpr (std::is_same_v<T, std::int8_t>) return DataType::i8;
+  if constexpr (std::is_same_v<T, e4m3>) return DataType::e4m3;
+  if constexpr (std::is_same_v<T, e5m2>) return DataType::e5m2;
 }
 
 /// Calls `f(T{})` with the C++ type of `type`.
@@ -130,8 +137,10 @@ decltype(auto) visit_type(DataType type, F&& f) {
     case DataType::i64: return f(std::int64_t{});
     case DataType::i32: return f(std::int32_t{});
     case DataType::i8: return f(std::int8_t{});
-    default: fail("the names e4m3 and e5m2 are reserved; use another type");
+    case DataType::e4m3: return f(e4m3{});
+    case DataType::e5m2: return f(e5m2{});
   }
+  fail("no such type");
 }
 
 /// The same for types that C++ computes with. Others fail.
@@ -143,7 +152,7 @@ decltype(auto) visit_arithmetic(DataType type, F&& f) {
     case DataType::i64: return f(std::int64_t{});
     case DataType::i32: return f(std::int32_t{});
     case DataType::i8: return f(std::int8_t{});
-    default: fail("this operation has no arithmetic for 16-bit types; use f32 or f64");
+    default: fail("this operation has no arithmetic for types of 16 and 8 bits; use f32 or f64");
   }
 }
 

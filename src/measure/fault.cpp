@@ -12,6 +12,7 @@
 #include <limits>
 #include <map>
 #include <span>
+#include <tuple>
 #include <utility>
 
 namespace quadrille::measure {
@@ -46,9 +47,8 @@ T flip_bit(T value, std::size_t bit) {
     // The sign of an integer is not a bit of its own.
     return bit == 8 * sizeof(T) - 1 ? static_cast<T>(-value) : static_cast<T>(value ^ T{1} << bit);
   } else {
-    using Bits =
-        std::conditional_t<sizeof(T) == 8, std::uint64_t,
-                           std::conditional_t<sizeof(T) == 4, std::uint32_t, std::uint16_t>>;
+    using Words = std::tuple<std::uint8_t, std::uint16_t, std::uint32_t, std::uint64_t>;
+    using Bits = std::tuple_element_t<std::bit_width(sizeof(T)) - 1, Words>;
     return std::bit_cast<T>(static_cast<Bits>(std::bit_cast<Bits>(value) ^ Bits{1} << bit));
   }
 }

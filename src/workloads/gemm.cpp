@@ -29,6 +29,12 @@ constexpr auto enum_names(Out) {
       {{Out::automatic, "auto"}, {Out::f32, "f32"}, {Out::f16, "f16"}, {Out::bf16, "bf16"}}};
 }
 
+/// Whether 128 of k of a row of A, and 128 x 128 of B, have a factor.
+enum class Scales { none, blocks };
+constexpr auto enum_names(Scales) {
+  return core::EnumNames<Scales, 2>{{{Scales::none, "none"}, {Scales::blocks, "blocks"}}};
+}
+
 struct Parameters {
   double alpha = 1;
   double beta = 0;
@@ -36,12 +42,15 @@ struct Parameters {
   Out out = Out::automatic;
   std::int64_t sms = 0;
   std::int64_t moduli = 0;
+  Scales scales = Scales::none;
   bool operator==(Parameters const&) const = default;
 };
 
 core::DataType type_of_c(core::Case const& spec) {
   switch (spec.parameters.as<Parameters>().out) {
-    case Out::automatic: return spec.type == core::DataType::i8 ? core::DataType::i32 : spec.type;
+    case Out::automatic:
+      if (core::is_float_of_8_bits(spec.type)) return core::DataType::f32;
+      return spec.type == core::DataType::i8 ? core::DataType::i32 : spec.type;
     case Out::f32: return core::DataType::f32;
     case Out::f16: return core::DataType::f16;
     case Out::bf16: return core::DataType::bf16;
@@ -69,9 +78,12 @@ std::string for_configurations(core::Case const& spec, F const& f) {
 
 std::string conflict(core::Case const& spec) {
   core::DataType const out = type_of_c(spec);
-  bool const is_wider = (core::size_of(spec.type) == 2 && out == core::DataType::f32) ||
-                        (spec.type == core::DataType::i8 && out == core::DataType::i32);
-  if (out != spec.type && !is_wider) {
+  bool const is_of_8_bits = core::is_float_of_8_bits(spec.type);
+  bool const is_wider =
+      (core::size_of(spec.type) == 2 && out == core::DataType::f32) ||
+      (is_of_8_bits && (out == core::DataType::f32 || out == core::DataType::bf16)) ||
+      (spec.type == core::DataType::i8 && out == core::DataType::i32);
+  if ((out != spec.type || is_of_8_bits) && !is_wider) {
     return fmt::format("C of type = \"{0}\" is stored as {0}{1}; change out = \"{2}\"",
                        core::to_text(spec.type), core::size_of(spec.type) == 2 ? " or f32" : "",
                        core::to_text(out));
@@ -79,6 +91,9 @@ std::string conflict(core::Case const& spec) {
   auto const& keys = spec.parameters.as<Parameters>();
   std::string const problem = sms_conflict(keys.sms);
   if (!problem.empty()) return problem;
+  if (keys.scales == Scales::blocks && !core::is_float_of_8_bits(spec.type)) {
+    return "scales = \"blocks\" belongs to type = \"e4m3\" or \"e5m2\"; take it out";
+  }
   if (keys.moduli > 0 && spec.compute != core::Compute::emulated) {
     return "emulated_moduli belongs to compute = \"emulated\"; take it out";
   }
@@ -107,6 +122,13 @@ class Gemm final : public measure::Workload {
     problem_.compute = case_.compute;
     problem_.multiprocessors = static_cast<int>(p_.sms);
     problem_.moduli = static_cast<int>(p_.moduli);
+    if (has_scales()) {
+      std::int64_t const blocks = (k_ + gemm::kScaled - 1) / gemm::kScaled,
+                         columns = (n_ + gemm::kScaled - 1) / gemm::kScaled;
+      // As tensor copies and libraries want them: rows of whole 16 bytes.
+      problem_.a_scales = {nullptr, core::DataType::f32, blocks, m_, (m_ + 3) / 4 * 4};
+      problem_.b_scales = {nullptr, core::DataType::f32, columns, blocks, (blocks + 3) / 4 * 4};
+    }
     for_configurations(
         case_, [&](kernels::VariantInfo const& row, kernels::Configuration const& configuration) {
           configurations_[&row] = configuration;
@@ -135,6 +157,9 @@ class Gemm final : public measure::Workload {
     kernels::Variant<gemm::Problem> const& row = row_of(gemm::variants(), variant);
     std::string reason = scalars_problem(p_.alpha, p_.beta, compute());
     if (reason.empty()) reason = row.unsupported_reason(problem);
+    if (reason.empty() && has_scales() && !row.specifics.notes.takes_scales) {
+      reason = "takes no factors of blocks";
+    }
     if (reason.empty()) reason = sms_unsupported(row, p_.sms, device.facts());
     // On a device that is not here a compiled kernel cannot be loaded: it is taken to run.
     bool const is_ready = problem.configuration.is_empty() || device.facts().index < 0 ||
@@ -183,6 +208,12 @@ class Gemm final : public measure::Workload {
                 .a = {case_.data, seed, tag},
                 .b = {case_.data, seed, tag + 1},
                 .c0 = {case_.data, seed, tag + 2}};
+    if (has_scales()) {
+      product_.a_scales = Source{core::DataKind::positive, seed, tag + 3};
+      product_.b_scales = Source{core::DataKind::positive, seed, tag + 4};
+      fill_stored(problem_.a_scales, *product_.a_scales, true, world);
+      fill_stored(problem_.b_scales, *product_.b_scales, true, world);
+    }
     fill_stored(problem_.a, product_.a, transposes_a(), world);
     fill_stored(problem_.b, product_.b, transposes_b(), world);
     if (p_.beta != 0) fill(c0_.view(), whole(m_, n_), product_.c0, world);
@@ -259,8 +290,14 @@ class Gemm final : public measure::Workload {
   }
 
   std::vector<measure::Field> fields() override {
-    return {measure::input(field_of("A", problem_.a)), measure::input(field_of("B", problem_.b)),
-            measure::output(field_of("C", problem_.c))};
+    std::vector<measure::Field> all{measure::input(field_of("A", problem_.a)),
+                                    measure::input(field_of("B", problem_.b)),
+                                    measure::output(field_of("C", problem_.c))};
+    if (has_scales()) {
+      all.push_back(measure::input(problem_.a_scales));
+      all.push_back(measure::input(problem_.b_scales));
+    }
+    return all;
   }
 
  private:
@@ -271,6 +308,7 @@ class Gemm final : public measure::Workload {
   bool transposes_b() const {
     return p_.layout == kernels::Layout::nt || p_.layout == kernels::Layout::tt;
   }
+  bool has_scales() const { return p_.scales == Scales::blocks; }
   /// A matrix without memory.
   static device::MatrixView stored(core::DataType type, std::int64_t rows, std::int64_t cols,
                                    bool transposed) {
@@ -289,6 +327,10 @@ class Gemm final : public measure::Workload {
     a_ = allocate_matrix(problem_.a, world);
     b_ = allocate_matrix(problem_.b, world);
     c_ = allocate_matrix(problem_.c, world);
+    if (has_scales()) {
+      a_scales_ = allocate_matrix(problem_.a_scales, world);
+      b_scales_ = allocate_matrix(problem_.b_scales, world);
+    }
     if (p_.beta != 0) c0_ = {world.device(), problem_.c.type, m_, n_, world.stream()};
     scratch_ = allocate_scratch(gemm::variants(), problem_, selected, world);
   }
@@ -311,7 +353,7 @@ class Gemm final : public measure::Workload {
   std::map<kernels::VariantInfo const*, kernels::Configuration> configurations_;
   kernels::Variant<gemm::Problem> const* launched_ = nullptr;
   Product product_;
-  device::Matrix a_, b_, c_, c0_;
+  device::Matrix a_, b_, c_, c0_, a_scales_, b_scales_;
   device::Buffer<std::byte> scratch_;
 };
 
@@ -340,7 +382,12 @@ extern measure::WorkloadEntry const gemm = measure::entry({
                                "emulated_moduli", core::options::at(&Parameters::moduli),
                                "products in i8 of compute = \"emulated\", 2 to 15; 0: as the "
                                "type's accuracy needs",
-                               {.least = 0, .most = gemm::kMaxModuli})},
+                               {.least = 0, .most = gemm::kMaxModuli}),
+                           core::options::choice(
+                               "scales",
+                               core::options::at(&Parameters::scales),
+                               "of e4m3 and e5m2: a factor for each 128 of k of a row of A and "
+                               "each 128 x 128 of B")},
                .conflict = conflict},
     .summary = "C = alpha op(A) op(B) + beta C on each rank",
     .work = "2 m n k flop per rank",

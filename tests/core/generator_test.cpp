@@ -170,10 +170,17 @@ TEST(Generator, IntegersAreMinusFourToFourEachAsOften) {
 
 TEST(Generator, IntegerTypesTakeIntegersForRandomKinds) {
   for (int j = 0; j < 1000; ++j) {
-    auto const expected = generate<std::int8_t>(DataKind::integer, 1, 0, 0, j);
-    ASSERT_EQ(generate<std::int8_t>(DataKind::uniform, 1, 0, 0, j), expected);
-    ASSERT_EQ(generate<std::int8_t>(DataKind::normal, 1, 0, 0, j), expected);
+    auto const expected = generate<std::int32_t>(DataKind::integer, 1, 0, 0, j);
+    ASSERT_EQ(generate<std::int32_t>(DataKind::uniform, 1, 0, 0, j), expected);
+    ASSERT_EQ(generate<std::int32_t>(DataKind::normal, 1, 0, 0, j), expected);
+    ASSERT_EQ(generate<std::int8_t>(DataKind::integer, 1, 0, 0, j), expected);
   }
+  // Each of the range of i8 about as often.
+  std::array<int, 256> count{};
+  for (int j = 0; j < 256'000; ++j) {
+    ++count[static_cast<std::uint8_t>(generate<std::int8_t>(DataKind::uniform, 1, 0, 0, j))];
+  }
+  for (int const c : count) EXPECT_NEAR(c, 1000, 200);
   EXPECT_EQ(generate<std::int64_t>(DataKind::constant, 1, 0, 0, 0), 1);
 }
 

@@ -14,17 +14,21 @@ namespace {
 template <class T>
 T of_bits(unsigned bits) {
   T x;
-  x.bits = static_cast<std::uint16_t>(bits);
+  x.bits = static_cast<decltype(x.bits)>(bits);
   return x;
 }
 
 template <class T>
-class SmallFloats : public testing::Test {};
-using Formats = testing::Types<f16, bf16>;
+class SmallFloats : public testing::Test {
+ protected:
+  static constexpr unsigned kCount = 1U << (8 * sizeof(T));
+  static constexpr unsigned kSign = kCount / 2;
+};
+using Formats = testing::Types<f16, bf16, e4m3, e5m2>;
 TYPED_TEST_SUITE(SmallFloats, Formats);
 
 TYPED_TEST(SmallFloats, EveryValueReadsBack) {
-  for (unsigned bits = 0; bits < 65536; ++bits) {
+  for (unsigned bits = 0; bits < this->kCount; ++bits) {
     auto const x = of_bits<TypeParam>(bits);
     auto const value = static_cast<double>(x);
     if (std::isnan(value)) {
@@ -37,7 +41,7 @@ TYPED_TEST(SmallFloats, EveryValueReadsBack) {
 }
 
 TYPED_TEST(SmallFloats, ValuesInBetweenGoToTheNearestAndTiesToEven) {
-  for (unsigned bits = 0; bits + 1 < 65536 / 2; ++bits) {
+  for (unsigned bits = 0; bits + 1 < this->kSign; ++bits) {
     auto const low = static_cast<double>(of_bits<TypeParam>(bits));
     auto const high = static_cast<double>(of_bits<TypeParam>(bits + 1));
     if (!std::isfinite(low) || !std::isfinite(high)) continue;
@@ -45,12 +49,12 @@ TYPED_TEST(SmallFloats, ValuesInBetweenGoToTheNearestAndTiesToEven) {
     ASSERT_EQ(TypeParam{middle}.bits, bits % 2 == 0 ? bits : bits + 1) << low;
     ASSERT_EQ(TypeParam{std::nextafter(middle, low)}.bits, bits) << low;
     ASSERT_EQ(TypeParam{std::nextafter(middle, high)}.bits, bits + 1) << low;
-    ASSERT_EQ(TypeParam{-middle}.bits, TypeParam{middle}.bits | 0x8000U) << low;
+    ASSERT_EQ(TypeParam{-middle}.bits, TypeParam{middle}.bits | this->kSign) << low;
   }
 }
 
 TYPED_TEST(SmallFloats, ConversionsFromAndToF32AreThoseOfF64) {
-  for (unsigned bits = 0; bits < 65536; ++bits) {
+  for (unsigned bits = 0; bits < this->kCount; ++bits) {
     auto const x = of_bits<TypeParam>(bits);
     auto const value = static_cast<float>(x);
     if (std::isnan(value)) {
@@ -78,16 +82,33 @@ TYPED_TEST(SmallFloats, ConversionsFromAndToF32AreThoseOfF64) {
 }
 
 TYPED_TEST(SmallFloats, WhatIsTooLargeIsInfinite) {
+  if (std::is_same_v<TypeParam, e4m3>) GTEST_SKIP() << "has no infinity";
   constexpr double kInfinity = std::numeric_limits<double>::infinity();
-  double const largest = std::is_same_v<TypeParam, f16> ? 65504 : 0x1.fep127;
-  double const step = std::is_same_v<TypeParam, f16> ? 32 : 0x1p120;
+  double const largest = std::is_same_v<TypeParam, f16>    ? 65504
+                         : std::is_same_v<TypeParam, e5m2> ? 57344
+                                                           : 0x1.fep127;
+  double const step = std::is_same_v<TypeParam, f16>    ? 32
+                      : std::is_same_v<TypeParam, e5m2> ? 8192
+                                                        : 0x1p120;
   EXPECT_EQ(static_cast<double>(TypeParam{largest}), largest);
   EXPECT_EQ(static_cast<double>(TypeParam{largest + step / 2 - step / 4}), largest);
   EXPECT_EQ(static_cast<double>(TypeParam{largest + step / 2}), kInfinity);
   EXPECT_EQ(static_cast<double>(TypeParam{-1e300}), -kInfinity);
   EXPECT_EQ(static_cast<double>(TypeParam{kInfinity}), kInfinity);
   EXPECT_EQ(TypeParam{5e-324}.bits, 0);
-  EXPECT_EQ(TypeParam{-1e-300}.bits, 0x8000);
+  EXPECT_EQ(TypeParam{-1e-300}.bits, this->kSign);
+}
+
+TEST(SmallFloat, E4m3EndsAt448AndHasNanBeyond) {
+  EXPECT_EQ(e4m3{448.0}.bits, 0x7e);
+  EXPECT_EQ(e4m3{464.0}.bits, 0x7e) << "a tie goes to the even one";
+  EXPECT_EQ(e4m3{464.1}.bits, 0x7f);
+  EXPECT_EQ(e4m3{-1e300}.bits, 0xff);
+  EXPECT_EQ(e4m3{std::numeric_limits<float>::infinity()}.bits, 0x7f);
+  EXPECT_EQ(e4m3{0x1p-9}.bits, 0x01);
+  EXPECT_EQ(e4m3{1.0}.bits, 0x38);
+  EXPECT_TRUE(std::isnan(static_cast<float>(of_bits<e4m3>(0x7f))));
+  EXPECT_EQ(static_cast<float>(of_bits<e4m3>(0x78)), 256);
 }
 
 TEST(SmallFloat, Bf16IsTheUpperHalfOfAnF32) {

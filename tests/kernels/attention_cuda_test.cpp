@@ -67,6 +67,21 @@ TEST(AttentionCuda, BlocksTakeSeveralTilesOfQueries) {
   });
 }
 
+/// Groups of heads, rows that see no key, tiles that are not full, in both types.
+TEST(AttentionCuda, TakesAHeadSizeOf256) {
+  Variant<Problem> const& variant = test::row(variants(), "flash_wgmma", device::Kind::cuda);
+  test::on_every_schedule([&](device::Device& device, device::StreamView stream) {
+    expect_right<core::f16>(
+        device, stream, variant,
+        {.heads = 2, .kv_heads = 1, .queries = 130, .keys = 170, .head_size = 256});
+    expect_right<core::bf16>(device, stream, variant,
+                             {.queries = 90, .keys = 85, .head_size = 256, .mask = kCausal});
+  });
+  EXPECT_EQ(test::row(variants(), "flash_v2", device::Kind::cuda)
+                .unsupported_reason(unallocated({.head_size = 256}, DataType::f16)),
+            "takes head sizes 64 and 128, this is 256");
+}
+
 TEST(AttentionCuda, RefusesWhatVariantsDoNotTake) {
   auto const reason = [](std::string_view name, Problem const& problem) {
     return test::row(variants(), name, device::Kind::cuda).unsupported_reason(problem);

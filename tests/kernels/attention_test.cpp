@@ -124,7 +124,7 @@ TEST(Attention, RefusesWhatDoesNotFitTogether) {
   none.heads = 0;
   EXPECT_EQ(shape_error(good), "");
   EXPECT_NE(shape_error(odd).find("4 kv_heads do not divide 6 heads"), std::string::npos);
-  EXPECT_NE(shape_error(wide).find("take 64 or 128"), std::string::npos);
+  EXPECT_NE(shape_error(wide).find("take 64, 128 or 256"), std::string::npos);
   EXPECT_NE(shape_error(none).find("must be positive"), std::string::npos);
 
   Problem wrong = unallocated(good, DataType::f32);

@@ -261,7 +261,7 @@ TEST(GemmCuda, PersistentVariantsLeaveMultiprocessorsToOthers) {
       }
     });
   }
-  EXPECT_EQ(bounded, 7);
+  EXPECT_EQ(bounded, 8);
 }
 
 TEST(GemmCuda, DmmaTakesEveryLayout) {

@@ -125,7 +125,7 @@ void expect_sums(Case const& spec, Types const& types, std::vector<Out> const& r
                  std::vector<Out> const& c, std::int64_t c_pad) {
   auto const& [m, n, k, alpha, beta, multiprocessors, yields] = spec;
   std::vector<Sum> const& sums = sums_of<T>(m, n, k);
-  ErrorBound const error_bound{types.out, types.compute, k};
+  ErrorBound const error_bound{types, k};
   int wrong = 0;
   for (std::int64_t i = 0; i < m && wrong < 3; ++i) {
     for (std::int64_t j = 0; j < n + c_pad && wrong < 3; ++j) {
@@ -234,6 +234,12 @@ inline void expect_product(Variant<Problem> const& variant, Types const& types, 
     case core::DataType::f32: return expect(float{}, float{});
     case core::DataType::i32: return expect(std::int32_t{}, std::int32_t{});
     case core::DataType::i8: return expect(std::int8_t{}, std::int32_t{});
+    case core::DataType::e4m3:
+      return types.out == core::DataType::f32 ? expect(core::e4m3{}, float{})
+                                              : expect(core::e4m3{}, core::bf16{});
+    case core::DataType::e5m2:
+      return types.out == core::DataType::f32 ? expect(core::e5m2{}, float{})
+                                              : expect(core::e5m2{}, core::bf16{});
     case core::DataType::f16:
       return is_wider ? expect(core::f16{}, float{}) : expect(core::f16{}, core::f16{});
     case core::DataType::bf16:

@@ -70,6 +70,14 @@ TEST_P(GemmTest, EqualsSumsExactlyI8) {
   expect_all(host_, variant(), {DataType::i8, core::Compute::i32, DataType::i32}, 1);
 }
 
+TEST_P(GemmTest, EqualsSumsOf8BitFloats) {
+  for (DataType const in : {DataType::e4m3, DataType::e5m2}) {
+    for (DataType const out : {DataType::f32, DataType::bf16}) {
+      expect_all(host_, variant(), {in, core::Compute::f32, out}, 0.75);
+    }
+  }
+}
+
 TEST_P(GemmTest, RefusesOtherTypes) {
   device::MatrixView const x{nullptr, DataType::i8, 2, 2, 2};
 
@@ -77,7 +85,8 @@ TEST_P(GemmTest, RefusesOtherTypes) {
 }
 
 INSTANTIATE_TEST_SUITE_P(Variants, GemmTest,
-                         testing::Values("reference", "host_simd", "emulated", "kokkos", "vendor"),
+                         testing::Values("reference", "host_simd", "i8_residues", "kokkos",
+                                         "vendor"),
                          test::RowName{});
 
 /// [1 2 3; 4 5 6] times [7 8; 9 10; 11 12] is [58 64; 139 154].
@@ -345,7 +354,7 @@ int residue_of(std::uint64_t shifted, Modulus const& m) {
 double worst_emulated(int count, core::DataKind kind, std::int64_t k, int lost = 0) {
   Moduli const& moduli = moduli_of(count);
   double worst = 0;
-  for (std::int64_t at = 0; at < 24; ++at) {
+  for (std::int64_t at = 0; at < 8; ++at) {
     std::vector<double> a, b;
     Squares a_squares, b_squares;
     long double sum = 0;
@@ -382,7 +391,7 @@ TEST(Gemm, EmulatedProductsAreAsAccurateAsTheirModuliSay) {
   using core::DataKind;
   for (DataKind const kind :
        {DataKind::uniform, DataKind::normal, DataKind::positive, DataKind::scaled}) {
-    for (std::int64_t const k : {1, 7, 512, 65536}) {
+    for (std::int64_t const k : {1, 7, 512, 4096}) {
       SCOPED_TRACE(testing::Message() << core::to_text(kind) << " k " << k);
       for (int const count : {2, 7, 14, 15}) EXPECT_LE(worst_emulated(count, kind, k), 0.5);
       EXPECT_GT(worst_emulated(14, kind, k, 1), 1e3) << "without a modulus";
@@ -407,8 +416,8 @@ TEST(Gemm, EmulatedProductsKnowTheirExponentsAtTheEndsOfF64) {
   for (int const power : {1023, 500, 499, -500, -501, -1022, -1074}) {
     EXPECT_EQ(exponent({std::ldexp(1, power)}), one - power) << power;
   }
-  EXPECT_EQ(exponent({0x1p-501, 0x1p-500, 0x1p-501, 0x1p-501, 0x1p-501}), exponent({0x1.8p-500}));
-  EXPECT_EQ(exponent({0x1p500, 0x1p499, 0x1p499, 0x1p499, 0x1p499}), exponent({0x1.8p500}));
+  EXPECT_EQ(exponent({0x1p-501, 0x1p-500, 0x1p-501, 0x1p-501, 0x1p-501}), exponent({0x1.6ap-500}));
+  EXPECT_EQ(exponent({0x1p500, 0x1p499, 0x1p499, 0x1p499, 0x1p499}), exponent({0x1.6ap500}));
   EXPECT_EQ(exponent({0, -0.0}), 0);
   EXPECT_EQ(exponent({1, std::numeric_limits<double>::infinity()}), kNotFinite);
   EXPECT_EQ(exponent({1, std::nan("")}), kNotFinite);

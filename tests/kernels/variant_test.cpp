@@ -407,7 +407,24 @@ struct Gemm {
     halved.alpha = 0.5;
     Problem configured = problem;  // as no tunable kernel is
     configured.configuration = Configuration{1, 1, 1, 1, 1};
-    std::vector<Problem> problems{problem, halved, configured};
+    constexpr std::int64_t kDeep = 1 << 17;
+    Problem deep = problem;
+    deep.a = ta ? matrix(1, s.types.in, kDeep, s.rows) : matrix(1, s.types.in, s.rows, kDeep);
+    deep.b = tb ? matrix(2, s.types.in, s.cols, kDeep) : matrix(2, s.types.in, kDeep, s.cols);
+    std::vector<Problem> problems{problem, halved, configured, deep};
+    if (core::size_of(s.types.in) == 1) {  // which libraries take in layout nt alone
+      constexpr std::int64_t kSide = 64;
+      auto const square = [&](std::uintptr_t i, DataType type) {
+        return device::MatrixView{address(i, s.offset), type, kSide, kSide, kSide};
+      };
+      Problem along = problem;
+      along.a = square(1, s.types.in);
+      along.b = square(2, s.types.in);
+      along.c = square(3, s.types.out);
+      along.transpose_a = false;
+      along.transpose_b = true;
+      problems.push_back(along);
+    }
     if (s.rows == Sketch{}.rows && s.cols == Sketch{}.cols) {
       constexpr std::int64_t kThin = 16;
       Problem inner = problem;

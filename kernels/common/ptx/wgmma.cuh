@@ -18,7 +18,7 @@ namespace quadrille::ptx {
 
 // wgmma: the 128 threads of a warpgroup (four consecutive warps, the first one's number a multiple
 // of four) together start D = A B or D += A B; D is 64 x N in registers, A is 64 x K, B is K x N
-// with K of 32 bytes (16 for f16 and bf16, 8 for tf32, 32 for s8), N a multiple of 8 up to 64, of 16
+// with K of 32 bytes (16 for f16 and bf16, 8 for tf32, 32 for s8, e4m3 and e5m2), N a multiple of 8 up to 64, of 16
 // up to 256.
 //
 //   wgmma_fence();                                  // registers and shared memory as they are now
@@ -342,7 +342,7 @@ QUAD_INSTRUCTION void wgmma_wait(T (&d)[count], T (&e)[count] QUAD_WHERE) {
                  : OPERANDS                                                                        \
                  : "l"(a.bits), "l"(b.bits), "r"(static_cast<int>(accumulate)),                    \
                    "n"(static_cast<int>(a_major)), "n"(static_cast<int>(b_major)))
-#define QUAD_WGMMA_SHARED_TF32(TYPES, N_, REGISTERS, OPERANDS, x0, x1, x2, x3, x4, x5, x6)         \
+#define QUAD_WGMMA_SHARED_K_MAJOR(TYPES, N_, REGISTERS, OPERANDS, x0, x1, x2, x3, x4, x5, x6)      \
   QUAD_ASM_SM90A("{\n.reg .pred p;\nsetp.ne.b32 p, %" #x2                                          \
                  ", 0;\n"                                                                          \
                  "wgmma.mma_async.sync.aligned.m64n" #N_ TYPES " {" REGISTERS "}, %" #x0 ", %" #x1 \
@@ -464,7 +464,7 @@ QUAD_INSTRUCTION void wgmma_tf32(float (&d)[N / 2], MatrixDescriptor a, MatrixDe
                                  bool accumulate = true QUAD_WHERE) {
   static_assert(is_wgmma_n(N));
 #ifdef __CUDACC__
-  QUAD_WGMMA_F32_BY_N(QUAD_WGMMA_SHARED_TF32, "k8.f32.tf32.tf32")
+  QUAD_WGMMA_F32_BY_N(QUAD_WGMMA_SHARED_K_MAJOR, "k8.f32.tf32.tf32")
 #else
   simt::wgmma({simt::WgmmaType::tf32, N, false, false, accumulate}, d, a.bits, nullptr, b.bits,
               where);
@@ -479,6 +479,32 @@ QUAD_INSTRUCTION void wgmma_tf32(float (&d)[N / 2], unsigned const (&a)[4], Matr
   QUAD_WGMMA_F32_BY_N(QUAD_WGMMA_REGISTERS_TF32, "k8.f32.tf32.tf32")
 #else
   simt::wgmma({simt::WgmmaType::tf32, N, false, false, accumulate}, d, 0, a, b.bits, where);
+#endif
+}
+
+/// e4m3 operands, f32 accumulators, to which the tensor cores of sm_90 add fewer bits than those have:
+/// what is cut off is as large as 2^-13 of the largest addend. Both K-major.
+template <int N>
+QUAD_INSTRUCTION void wgmma_e4m3(float (&d)[N / 2], MatrixDescriptor a, MatrixDescriptor b,
+                                 bool accumulate = true QUAD_WHERE) {
+  static_assert(is_wgmma_n(N));
+#ifdef __CUDACC__
+  QUAD_WGMMA_F32_BY_N(QUAD_WGMMA_SHARED_K_MAJOR, "k32.f32.e4m3.e4m3")
+#else
+  simt::wgmma({simt::WgmmaType::e4m3, N, false, false, accumulate}, d, a.bits, nullptr, b.bits,
+              where);
+#endif
+}
+/// The same of e5m2.
+template <int N>
+QUAD_INSTRUCTION void wgmma_e5m2(float (&d)[N / 2], MatrixDescriptor a, MatrixDescriptor b,
+                                 bool accumulate = true QUAD_WHERE) {
+  static_assert(is_wgmma_n(N));
+#ifdef __CUDACC__
+  QUAD_WGMMA_F32_BY_N(QUAD_WGMMA_SHARED_K_MAJOR, "k32.f32.e5m2.e5m2")
+#else
+  simt::wgmma({simt::WgmmaType::e5m2, N, false, false, accumulate}, d, a.bits, nullptr, b.bits,
+              where);
 #endif
 }
 

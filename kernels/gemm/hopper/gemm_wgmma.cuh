@@ -12,7 +12,7 @@
 ///   MN-major     boxes of 64 rows of k with 64 elements of m or n each
 ///
 /// Of f32, which is rounded to tf32 on its way and has half as many elements in 128 bytes, and of i8,
-/// which has twice as many, it reads K-major operands alone: others are copied first.
+/// e4m3 and e5m2, which have twice as many, it reads K-major operands alone: others are copied first.
 
 #include "common/ptx/bulk_copies.cuh"
 #include "common/ptx/clusters.cuh"
@@ -84,6 +84,14 @@ inline std::size_t scratch_of_copies(Problem const& problem, device::Facts const
 
 #ifdef QUAD_KERNELS
 
+template <>
+struct SumOf<core::e4m3> {
+  using Type = float;
+  using Stored = __nv_bfloat16;
+};
+template <>
+struct SumOf<core::e5m2> : SumOf<core::e4m3> {};
+
 inline constexpr int kStageSteps = 128 / 32;  ///< of wgmma, in a stage
 
 /// The order of A and of B in memory. Kernels take it as an argument and have a main loop for each
@@ -99,7 +107,9 @@ struct StagedOperand {
   static constexpr int kStageK = 128 / static_cast<int>(sizeof(T));
   static constexpr int kBytes = kExtent * 128;
   static constexpr int kBoxBytes = kStageK * 128;  ///< of an MN-major one
-  static_assert(kExtent <= 256 && kExtent % 64 == 0 && kExtent % (8 * kParts) == 0);
+  // Boxes of MN-major ones have 64 rows.
+  static_assert(kExtent <= 256 && kExtent % (sizeof(T) == 1 ? 8 : 64) == 0 &&
+                kExtent % (8 * kParts) == 0);
 
   static ptx::TensorMap map_of(device::MatrixView const& x, ptx::Major major) {
     if (x.rows == 0 || x.cols == 0) return {};  // nothing is loaded
@@ -163,10 +173,10 @@ struct StagedOperand {
 inline constexpr int kEpilogueTileRows = 16;
 inline constexpr int kEpilogueTileBytes = kEpilogueTileRows * 128;
 
-/// Or 32 rows of 64 bytes.
-template <class Out, int kRows = kEpilogueTileRows>
+/// Or 32 rows of 64 bytes, or half as large.
+template <class Out, int kRows = kEpilogueTileRows, int kTileBytes = kEpilogueTileBytes>
 struct EpilogueTile {
-  static constexpr int kRowBytes = kEpilogueTileBytes / kRows;
+  static constexpr int kRowBytes = kTileBytes / kRows;
   static constexpr int kCols = kRowBytes / static_cast<int>(sizeof(Out));
   static constexpr auto kSwizzle =
       kRowBytes == 128 ? ptx::Swizzle::bytes_128 : ptx::Swizzle::bytes_64;
@@ -236,7 +246,7 @@ struct EpilogueTile {
   template <class T, class F>
   __device__ void for_pieces(HalfOperands<T> const& p, int row, int col, F const& f) const {
 #pragma unroll 1
-    for (int e = static_cast<int>(threadIdx.x) % 32; e < kEpilogueTileBytes / 16; e += 32) {
+    for (int e = static_cast<int>(threadIdx.x) % 32; e < kTileBytes / 16; e += 32) {
       int const i = e / (kRowBytes / 16), j = e % (kRowBytes / 16) * kPiece;
       if (row + i >= p.m || col + j >= p.n) continue;
       f(at<Piece>(i, j),
@@ -310,6 +320,9 @@ struct WgmmaTile {
   static constexpr int kSharedBytes = kBarriers + static_cast<int>(sizeof(Barriers));
   static_assert(kRows % 64 == 0 && kSharedBytes <= 227 * 1024);
 
+  // Of a row of an epilogue tile, so that whole ones make a tile of C.
+  static constexpr int kEpilogueRowBytes = kConfig.bn % 64 == 0 ? 128 : 64;
+
   /// Whether the copy engine can store C: it writes whole pieces of 16 bytes.
   static bool copies_c(device::MatrixView const& c) {
     return is_aligned(c) && c.cols * static_cast<std::int64_t>(core::size_of(c.type)) % 16 == 0;
@@ -323,13 +336,15 @@ struct WgmmaTile {
          .columns = c.cols,
          .leading = c.ld,
          .box_rows = kEpilogueTileRows,
-         .box_columns = static_cast<unsigned>(128 / core::size_of(c.type)),
-         .swizzle = ptx::Swizzle::bytes_128});
+         .box_columns = static_cast<unsigned>(kEpilogueRowBytes / core::size_of(c.type)),
+         .swizzle = kEpilogueRowBytes == 128 ? ptx::Swizzle::bytes_128 : ptx::Swizzle::bytes_64});
   }
   /// Brings the part of C under a tile to the L2 cache; one thread.
   __device__ static void prefetch_c(ptx::TensorMap const& c, HalfOperands<T> const& p,
                                     BlockCorner corner) {
-    int const cols = sizeof(T) != 2 || p.is_c_f32 ? 32 : 64;  // of an epilogue tile
+    using Sums = SumOf<T>;
+    int const size = p.is_c_f32 ? 4 : static_cast<int>(sizeof(typename Sums::Stored));
+    int const cols = kEpilogueRowBytes / size;  // of an epilogue tile
 #pragma unroll 1
     for (int row = corner.row; row < min(corner.row + kConfig.bm, p.m); row += kEpilogueTileRows) {
 #pragma unroll 1
@@ -345,6 +360,7 @@ template <class Tile>
 class WgmmaWarpgroup {
   using T = typename Tile::Type;
   using Sum = SumOf<T>::Type;
+  using Stored = SumOf<T>::Stored;
 
  public:
   /// `ring`: the first stage.
@@ -367,6 +383,12 @@ class WgmmaWarpgroup {
   /// Starts the products of a stage, which are one group.
   template <ptx::Major kA, ptx::Major kB>
   __device__ __forceinline__ void multiply(int stage, bool accumulate) {
+    multiply<kA, kB>(accumulators_, stage, accumulate);
+  }
+  /// The same to other accumulators.
+  template <ptx::Major kA, ptx::Major kB>
+  __device__ __forceinline__ void multiply(Sum (&to)[Tile::kParts][Tile::kAccumulators], int stage,
+                                           bool accumulate) {
     auto const at = static_cast<unsigned>(stage * Tile::kStageBytes);
     ptx::wgmma_fence();
 #pragma unroll
@@ -377,15 +399,17 @@ class WgmmaWarpgroup {
       for (int i = 0; i < Tile::kParts; ++i) {
         auto const part = advanced(a, static_cast<unsigned>(i * 64 * 128));
         if constexpr (std::is_same_v<T, float>) {
-          ptx::wgmma_tf32<Tile::kConfig.bn>(accumulators_[i], part, b, accumulate || step > 0);
+          ptx::wgmma_tf32<Tile::kConfig.bn>(to[i], part, b, accumulate || step > 0);
         } else if constexpr (std::is_same_v<T, signed char>) {
-          ptx::wgmma_s8<Tile::kConfig.bn>(accumulators_[i], part, b, accumulate || step > 0);
+          ptx::wgmma_s8<Tile::kConfig.bn>(to[i], part, b, accumulate || step > 0);
+        } else if constexpr (std::is_same_v<T, core::e4m3>) {
+          ptx::wgmma_e4m3<Tile::kConfig.bn>(to[i], part, b, accumulate || step > 0);
+        } else if constexpr (std::is_same_v<T, core::e5m2>) {
+          ptx::wgmma_e5m2<Tile::kConfig.bn>(to[i], part, b, accumulate || step > 0);
         } else if constexpr (std::is_same_v<T, __half>) {
-          ptx::wgmma_f16<Tile::kConfig.bn, kA, kB>(accumulators_[i], part, b,
-                                                   accumulate || step > 0);
+          ptx::wgmma_f16<Tile::kConfig.bn, kA, kB>(to[i], part, b, accumulate || step > 0);
         } else {
-          ptx::wgmma_bf16<Tile::kConfig.bn, kA, kB>(accumulators_[i], part, b,
-                                                    accumulate || step > 0);
+          ptx::wgmma_bf16<Tile::kConfig.bn, kA, kB>(to[i], part, b, accumulate || step > 0);
         }
       }
     }
@@ -402,18 +426,18 @@ class WgmmaWarpgroup {
   }
 
   /// Of the 64 rows of a part, as ptx::accumulator_row() and accumulator_column() place them.
-  __device__ Sum const* accumulators(int part) const { return accumulators_[part]; }
+  __device__ Sum (&accumulators(int part))[Tile::kAccumulators] { return accumulators_[part]; }
 
   /// Updates C by way of shared memory. `corner`: of the tile. `c`: C as epilogue tiles, where these are
   /// stored by tensor copies: an epilogue tile is free again when they have read it.
   __device__ void write(HalfOperands<T> const& p, BlockCorner corner, unsigned char* shared,
                         ptx::TensorMap const* c = nullptr) {
-    if constexpr (sizeof(T) != 2) {
+    if constexpr (std::is_same_v<Stored, Sum>) {
       write<Sum>(p, corner, shared, c);
     } else if (p.is_c_f32) {
       write<Sum>(p, corner, shared, c);
     } else {
-      write<T>(p, corner, shared, c);
+      write<Stored>(p, corner, shared, c);
     }
   }
 
@@ -421,11 +445,13 @@ class WgmmaWarpgroup {
   template <class Out>
   __device__ void write(HalfOperands<T> const& p, BlockCorner corner, unsigned char* shared,
                         ptx::TensorMap const* c) {
+    using StoredRows =
+        EpilogueTile<Out, kEpilogueTileRows, kEpilogueTileRows * Tile::kEpilogueRowBytes>;
     int const warp = static_cast<int>(threadIdx.x) / 32;
     bool const is_first = threadIdx.x % 32 == 0;
     // Where they rotate evenly, the epilogue tile that follows was handed over longest ago, also from tile to
     // tile.
-    constexpr int kOfTile = Tile::kParts * Tile::kAccumulators / EpilogueTile<Out>::kAccumulators;
+    constexpr int kOfTile = Tile::kParts * Tile::kAccumulators / StoredRows::kAccumulators;
     constexpr int kEpilogueTiles =
         Tile::kConfig.epilogue_tiles < kOfTile ? Tile::kConfig.epilogue_tiles : kOfTile;
     static_assert(kOfTile % kEpilogueTiles == 0);
@@ -435,10 +461,10 @@ class WgmmaWarpgroup {
     for (int i = 0; i < Tile::kParts; ++i) {
       int const c_row = corner.row + row() + i * 64 + warp % 4 * kEpilogueTileRows;
 #pragma unroll
-      for (int j = 0; j < Tile::kAccumulators; j += EpilogueTile<Out>::kAccumulators) {
-        int const number = (i * Tile::kAccumulators + j) / EpilogueTile<Out>::kAccumulators;
-        EpilogueTile<Out> const epilogue_tile{epilogue_tiles +
-                                              number % kEpilogueTiles * kEpilogueTileBytes};
+      for (int j = 0; j < Tile::kAccumulators; j += StoredRows::kAccumulators) {
+        int const number = (i * Tile::kAccumulators + j) / StoredRows::kAccumulators;
+        StoredRows const epilogue_tile{epilogue_tiles +
+                                       number % kEpilogueTiles * kEpilogueTileBytes};
         int const c_col = corner.col + j * 2;
         if (c != nullptr && is_first) ptx::bulk_wait_read<kEpilogueTiles - 1>();
         __syncwarp();  // the epilogue tile is free

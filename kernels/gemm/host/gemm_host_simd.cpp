@@ -333,12 +333,12 @@ void enqueue(Problem const& problem, device::StreamView stream) {
   stream.run([problem, stream] { Product<In, T, Out>{problem}.run(stream); });
 }
 
-template <class In>
+template <class In, class Narrow = In>
 void enqueue_in_f32(Problem const& problem, device::StreamView stream) {
   if (problem.c.type == core::DataType::f32) {
     enqueue<In, float, float>(problem, stream);
   } else {
-    enqueue<In, float>(problem, stream);
+    enqueue<In, float, Narrow>(problem, stream);
   }
 }
 
@@ -348,6 +348,8 @@ void launch(Problem const& problem, device::StreamView stream) {
     case core::DataType::f32: return enqueue<float>(problem, stream);
     case core::DataType::f16: return enqueue_in_f32<core::f16>(problem, stream);
     case core::DataType::bf16: return enqueue_in_f32<core::bf16>(problem, stream);
+    case core::DataType::e4m3: return enqueue_in_f32<core::e4m3, core::bf16>(problem, stream);
+    case core::DataType::e5m2: return enqueue_in_f32<core::e5m2, core::bf16>(problem, stream);
     case core::DataType::i8:
       return enqueue<std::int8_t, std::uint32_t, std::uint32_t>(problem, stream);
     default: return enqueue<std::uint32_t>(problem, stream);
@@ -366,6 +368,10 @@ extern constinit Variant<Problem> const host_simd{
                core::DataType::bf16,
                {core::DataType::bf16, core::Compute::f32, core::DataType::f32},
                core::DataType::i32,
+               {core::DataType::e4m3, core::Compute::f32, core::DataType::f32},
+               {core::DataType::e4m3, core::Compute::f32, core::DataType::bf16},
+               {core::DataType::e5m2, core::Compute::f32, core::DataType::f32},
+               {core::DataType::e5m2, core::Compute::f32, core::DataType::bf16},
                {core::DataType::i8, core::Compute::i32, core::DataType::i32}},
      .needs = {.other = "i32 and i8: whole alpha and beta"},
      .preference = 20,

@@ -22,13 +22,19 @@ void multiply(Problem const& p) {
   auto const* a = p.a.as<T>();
   auto const* b = p.b.as<T>();
   auto* c = p.c.as<Out>();
+  auto const* const a_scales = static_cast<float const*>(p.a_scales.data);
+  auto const* const b_scales = static_cast<float const*>(p.b_scales.data);
   for (std::int64_t i = 0; i < p.m(); ++i) {
     for (std::int64_t j = 0; j < p.n(); ++j) {
       double sum = 0;
       for (std::int64_t q = 0; q < p.k(); ++q) {
         T const x = p.transpose_a ? a[q * p.a.ld + i] : a[i * p.a.ld + q];
         T const y = p.transpose_b ? b[j * p.b.ld + q] : b[q * p.b.ld + j];
-        sum += static_cast<double>(x) * static_cast<double>(y);
+        double const scale = a_scales == nullptr
+                                 ? 1
+                                 : static_cast<double>(a_scales[q / kScaled * p.a_scales.ld + i]) *
+                                       b_scales[j / kScaled * p.b_scales.ld + q / kScaled];
+        sum += static_cast<double>(x) * static_cast<double>(y) * scale;
       }
       double result = p.alpha * sum;
       if (p.beta != 0) result += p.beta * static_cast<double>(c[i * p.c.ld + j]);
@@ -41,7 +47,9 @@ void launch(Problem const& problem, device::StreamView stream) {
   core::visit_type(problem.a.type, [&](auto zero) {
     using T = decltype(zero);
     using Wide = std::conditional_t<std::is_same_v<T, std::int8_t>, std::int32_t, float>;
-    auto* const run = problem.c.type == problem.a.type ? multiply<T, T> : multiply<T, Wide>;
+    auto* const run = problem.c.type == problem.a.type         ? multiply<T, T>
+                      : problem.c.type == core::DataType::bf16 ? multiply<T, core::bf16>
+                                                               : multiply<T, Wide>;
     stream.run([problem, run] { run(problem); });
   });
 }
@@ -60,10 +68,15 @@ extern constinit Variant<Problem> const reference{
                {core::DataType::bf16, core::Compute::f32, core::DataType::f32},
                core::DataType::i32,
                {core::DataType::i8, core::Compute::i32, core::DataType::i32},
+               {core::DataType::e4m3, core::Compute::f32, core::DataType::f32},
+               {core::DataType::e4m3, core::Compute::f32, core::DataType::bf16},
+               {core::DataType::e5m2, core::Compute::f32, core::DataType::f32},
+               {core::DataType::e5m2, core::Compute::f32, core::DataType::bf16},
                {core::DataType::f64, core::Compute::emulated},
                {core::DataType::f32, core::Compute::emulated}},
      .source = "own",
      .summary = "three loops, one thread, sums in f64"},
-    launch};
+    launch,
+    {.notes = {.takes_scales = true}}};
 
 }  // namespace quadrille::kernels::gemm

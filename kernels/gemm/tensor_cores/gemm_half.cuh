@@ -159,14 +159,16 @@ struct HalfShape {
 
 #ifdef QUAD_KERNELS
 
-/// What products of T are added up in where C is not stored as T: f32, and of 8 bits i32.
+/// What products of T are added up in, and what C is stored as where it is not that.
 template <class T>
 struct SumOf {
   using Type = float;
+  using Stored = T;
 };
 template <>
 struct SumOf<signed char> {
   using Type = int;
+  using Stored = int;
 };
 
 /// One product as these kernels see it: element (i, j) of A is a[i * lda + j]; B is transposed where

@@ -40,9 +40,15 @@ namespace {
 /// What makes a library of the toolkit compute in something else, whatever a program asks for.
 std::string unsupported(Problem const& p) {
   if (core::size_of(p.a.type) == 2) return {};
-  if (p.a.type == core::DataType::i8) {
+  if (core::size_of(p.a.type) == 1) {
     bool const is_nt = !p.transpose_a && p.transpose_b;
-    return is_nt ? whole_scalars(p) : "takes i8 in layout nt alone";
+    if (!is_nt) return "takes types of 8 bits in layout nt alone";
+    bool const is_whole = p.n() % 16 == 0 && p.k() % 16 == 0 && p.a.ld % 16 == 0 &&
+                          p.b.ld % 16 == 0 && p.c.ld % 16 == 0;
+    if (!is_whole) return "takes n, k and leading dimensions of 8-bit types in multiples of 16";
+    if (p.a_scales.cols > 0 && p.a_scales.ld != p.m())
+      return "takes m in multiples of 4 with factors";
+    return whole_scalars(p);
   }
   core::Compute const compute = core::accuracy_of(p.a.type, p.compute);
   if (compute == core::Compute::bf16) return {};
@@ -65,6 +71,10 @@ std::string unsupported(Problem const& p) {
 
 using Algorithm = cublasLtMatmulAlgo_t;
 
+#if CUBLAS_VERSION >= 120900
+#define QUAD_HAS_BLOCK_SCALES
+#endif
+
 // Candidates that cuBLASLt is asked for, which it sorts by what it expects of them.
 constexpr int kMaxAlgorithms = 16;
 
@@ -81,6 +91,7 @@ struct Shape {
         transpose_a{p.transpose_a},
         transpose_b{p.transpose_b},
         multiprocessors{p.multiprocessors},
+        has_scales{p.a_scales.data != nullptr},
         extents{p.m(), p.n(), p.k(), p.a.ld, p.b.ld, p.c.ld},
         alignments{alignment_of(p.a), alignment_of(p.b), alignment_of(p.c)} {}
   std::strong_ordering operator<=>(Shape const&) const = default;
@@ -95,6 +106,7 @@ struct Shape {
   core::Compute compute;
   bool transpose_a, transpose_b;
   int multiprocessors;
+  bool has_scales;
   std::array<std::int64_t, 6> extents;
   std::array<std::uint32_t, 3> alignments;
 };
@@ -106,6 +118,8 @@ cudaDataType_t cuda_type(core::DataType type) {
     case core::DataType::bf16: return CUDA_R_16BF;
     case core::DataType::i32: return CUDA_R_32I;
     case core::DataType::i8: return CUDA_R_8I;
+    case core::DataType::e4m3: return CUDA_R_8F_E4M3;
+    case core::DataType::e5m2: return CUDA_R_8F_E5M2;
     default: return CUDA_R_32F;
   }
 }
@@ -142,6 +156,7 @@ Arithmetic arithmetic_of(Problem const& p) {
 std::uint64_t inputs_of(Problem const& p) {
   if (p.a.type == core::DataType::f64) return CUBLASLT_NUMERICAL_IMPL_FLAGS_INPUT_64F;
   if (p.a.type == core::DataType::i8) return CUBLASLT_NUMERICAL_IMPL_FLAGS_INPUT_8I;
+  if (core::size_of(p.a.type) == 1) return CUBLASLT_NUMERICAL_IMPL_FLAGS_OP_INPUT_TYPE_MASK;
   // 16 bits are not read with fewer, and for bf16 the library does not name the type.
   if (core::size_of(p.a.type) == 2) return CUBLASLT_NUMERICAL_IMPL_FLAGS_OP_INPUT_TYPE_MASK;
   core::Compute const compute = core::compute_for(p.a.type, p.compute);
@@ -177,6 +192,7 @@ struct Descriptors {
     set(CUBLASLT_MATMUL_DESC_TRANSA, operation(p.transpose_b));
     set(CUBLASLT_MATMUL_DESC_TRANSB, operation(p.transpose_a));
     set(CUBLASLT_MATMUL_DESC_SM_COUNT_TARGET, std::int32_t{p.multiprocessors});
+    set_scales(p);
   }
 
   /// Rows of a row-major matrix are columns to the library.
@@ -186,6 +202,16 @@ struct Descriptors {
                   static_cast<std::uint64_t>(view.cols), static_cast<std::uint64_t>(view.rows),
                   view.ld);
     return layout;
+  }
+  /// The problem's own. The library's A is our B.
+  void set_scales([[maybe_unused]] Problem const& p) const {
+#ifdef QUAD_HAS_BLOCK_SCALES
+    if (p.a_scales.data == nullptr) return;
+    set(CUBLASLT_MATMUL_DESC_A_SCALE_MODE, CUBLASLT_MATMUL_MATRIX_SCALE_BLK128x128_32F);
+    set(CUBLASLT_MATMUL_DESC_B_SCALE_MODE, CUBLASLT_MATMUL_MATRIX_SCALE_VEC128_32F);
+    set(CUBLASLT_MATMUL_DESC_A_SCALE_POINTER, p.b_scales.data);
+    set(CUBLASLT_MATMUL_DESC_B_SCALE_POINTER, p.a_scales.data);
+#endif
   }
   template <class T>
   void set(cublasLtMatmulDescAttributes_t attribute, T value) const {
@@ -247,6 +273,9 @@ void multiply_mixed(Problem const& p, cublasHandle_t handle, cublasComputeType_t
 void multiply_mixed(Problem const& p, cublasHandle_t handle) {
   multiply_mixed(p, handle, arithmetic_of(p).compute);
 }
+
+/// Products of 8-bit floats are cuBLASLt's alone.
+bool has_plain_call(Problem const& p) { return !core::is_float_of_8_bits(p.a.type); }
 
 /// The call for people who know their types.
 struct PlainCall {
@@ -355,11 +384,16 @@ Choice choose(Problem p, device::StreamView stream) {
     p.c.data = in_place_of_c.data();
     p.beta = 0;
   }
+  bool const has_plain = has_plain_call(p);
+  QUAD_REQUIRE(has_plain || !algorithms.empty(),
+               "gemm/vendor: cuBLASLt has no algorithm for this product; take vendor = \"off\"");
   choice.candidates += algorithms.size();
   std::vector<Ranked> const ranked = rank(
       choice.candidates,
       [&](std::size_t i) {
+        if (i == 0 && !has_plain) return false;
         if (i == 0) multiply_plainly(p, stream);
+        choice.descriptors.set_scales(p);
         return i == 0 || multiply_by(algorithms[i - 1], choice.descriptors, p, stream) ==
                              CUBLAS_STATUS_SUCCESS;
       },
@@ -405,12 +439,16 @@ bool is_recorded(device::StreamView stream) {
 
 void launch(Problem const& p, device::StreamView stream) {
   bool const is_empty = p.m() == 0 || p.n() == 0 || p.k() == 0;
-  if (is_empty || !CublasLt::instance().is_present()) return multiply_plainly(p, stream);
+  bool const has_plain = has_plain_call(p);
+  if (has_plain && (is_empty || !CublasLt::instance().is_present())) {
+    return multiply_plainly(p, stream);
+  }
   Choice const* choice = Choices::instance().find(p);
-  if (choice == nullptr && !is_recorded(stream)) {
+  if (choice == nullptr && (!has_plain || !is_recorded(stream))) {
     choice = Choices::instance().add(p, choose(p, stream));
   }
   if (choice == nullptr || !choice->calls.front().algorithm) return multiply_plainly(p, stream);
+  choice->descriptors.set_scales(p);
   CublasLt::instance().check(
       multiply_by(*choice->calls.front().algorithm, choice->descriptors, p, stream),
       "gemm/vendor: cublasLtMatmul");
@@ -505,7 +543,14 @@ void multiply_emulated(Problem const& p, device::StreamView stream) {
 
 #endif
 
+/// Of 8-bit floats by what cuBLASLt proposes first.
 void multiply_afresh(Problem const& p, device::StreamView stream) {
+  if (!has_plain_call(p)) {
+    Descriptors const descriptors{p};
+    CublasLt::instance().check(multiply_by(proposals(descriptors, p).at(0), descriptors, p, stream),
+                               "gemm/vendor: cublasLtMatmul");
+    return stream.synchronize();
+  }
   Cublas::instance().with_fresh_handle(
       stream, [&](cublasHandle_t handle) { plain_call(p).multiply(p, handle); });
 }
@@ -527,32 +572,39 @@ extern constinit Variant<Problem> const vendor_cuda{
                {core::DataType::f16, core::Compute::f16},
                core::DataType::bf16,
                {core::DataType::bf16, core::Compute::f32, core::DataType::f32},
+               {core::DataType::e4m3, core::Compute::f32, core::DataType::f32},
+               {core::DataType::e4m3, core::Compute::f32, core::DataType::bf16},
                {core::DataType::i8, core::Compute::i32, core::DataType::i32},
                {core::DataType::f64, core::Compute::emulated},
                {core::DataType::f32, core::Compute::emulated}},
-     .needs = {.max_extent = kMaxInt,
-               .max_ld = kMaxInt,
-               .other =
-                   "an environment without TF32 or emulation for all (f64, f32); i8: layout nt, "
-                   "whole alpha and beta"},
+     .needs =
+         {.max_extent = kMaxInt,
+          .max_ld = kMaxInt,
+          .other =
+              "an environment without TF32 or emulation for all (f64, f32); 8 bits: layout nt, "
+              "whole alpha and beta"},
      .source = "cuBLAS, cuBLASLt",
      .summary = "the fastest of cublasDgemm, Sgemm or GemmEx and the candidates of cuBLASLt"},
     QUAD_TOOLKIT_LAUNCH(launch),
     {.unsupported = unsupported,
      .implementation = QUAD_TOOLKIT_LAUNCH(implementation),
-     .notes = {.bounds_multiprocessors = true}}};
+     .notes = {.takes_scales = true, .bounds_multiprocessors = true}}};
 
 namespace {
 
 #ifdef QUAD_HAS_EMULATION
 constexpr auto kMultiplyEmulated = multiply_emulated;
-std::string emulation_unsupported(Problem const&) { return {}; }
 #else
 constexpr void (*kMultiplyEmulated)(Problem const&, device::StreamView) = nullptr;
-std::string emulation_unsupported(Problem const&) {
-  return "needs a program that was built with cuBLAS 13.1 or later";
-}
 #endif
+
+[[maybe_unused]] std::string emulation_unsupported(Problem const&) {
+#if defined(QUADRILLE_CUDA_TOOLKIT) && !defined(QUAD_HAS_EMULATION)
+  return "needs a program that was built with cuBLAS 13.1 or later";
+#else
+  return {};
+#endif
+}
 
 /// Slices of A and B and sums of their products, of more bits than cuBLAS takes by itself.
 std::size_t emulation_scratch(Problem const& p, device::Facts const& /*device*/) {
@@ -575,7 +627,8 @@ extern constinit Variant<Problem> const vendor_emulated{
      .source = "cuBLAS",
      .summary = "cublasGemmEx in fixed point (f64) or nine products of bf16 (f32)"},
     kMultiplyEmulated,
-    {.unsupported = emulation_unsupported, .scratch_bytes = emulation_scratch}};
+    {.unsupported = QUAD_TOOLKIT_LAUNCH(emulation_unsupported),
+     .scratch_bytes = emulation_scratch}};
 
 extern constinit Library<Problem> const cublas{.plain = QUAD_TOOLKIT_LAUNCH(multiply_afresh),
                                                .seconds = QUAD_TOOLKIT_LAUNCH(searched_seconds),

@@ -48,6 +48,25 @@ void read_row(Source const& source, core::DataType type, Layout const& layout, s
   read(source, type, local.count, hash_of, values);
 }
 
+/// Multiplies by the factors of blocks, where there are some: value n is that of (row(n), col(n)), and
+/// `rows` have one factor.
+template <class Row, class Col>
+void apply_scales(std::optional<Source> const& scales, std::int64_t rows, Row const& row,
+                  Col const& col, std::vector<double>& values) {
+  if (!scales) return;
+  std::pair<std::int64_t, std::int64_t> block{-1, -1};
+  double factor = 1;
+  for (std::size_t n = 0; n < values.size(); ++n) {
+    auto const at = static_cast<std::int64_t>(n);
+    std::pair const here{row(at) / rows, col(at) / kernels::gemm::kScaled};
+    if (here != block) {
+      block = here;
+      factor = scales->at<float>(here.first, here.second);
+    }
+    values[n] *= factor;
+  }
+}
+
 /// Calls `use(range)` for the parts of a range that are at most so long, in order.
 template <class Use>
 void for_parts(core::Range const& whole, std::int64_t longest, Use&& use) {
@@ -112,7 +131,7 @@ bool is_exact(Product const& p) {
   double const epsilon =
       std::max(core::epsilon_of(p.out), kernels::gemm::epsilon_of(p.out, p.compute, p.moduli));
   if (epsilon == 0) return whole_scalars;
-  if (!whole_scalars || !core::is_whole(p.a.kind)) return false;
+  if (!whole_scalars || !core::is_whole(p.a.kind) || p.a_scales) return false;
   double const largest = largest_of(p.a.kind);
   return (std::abs(p.alpha) * static_cast<double>(p.k) * largest * largest +
           std::abs(p.beta) * largest) *
@@ -133,7 +152,8 @@ class Checker {
         unit_{exact_ ? 1 : unit_of(product)},
         alpha_{held_scalar(product.alpha, product.compute) / unit_},
         beta_{held_scalar(product.beta, product.compute) / unit_},
-        error_{product.out, product.compute, product.k, product.parts, product.moduli},
+        error_{kernels::Types{product.type, product.compute, product.out}, product.k, product.parts,
+               product.moduli},
         least_{unit_ == 1 ? 0 : core::least_of(product.out) / unit_},
         limits_{product.out, product.compute, product.parts > 1, unit_} {
     finding_.allowed = exact_ ? 0 : 1;
@@ -262,6 +282,12 @@ class Checker {
                 return core::element_hash(keys[static_cast<std::size_t>(l)], col);
               },
               b);
+          apply_scales(
+              p_.a_scales, 1, [&](auto) { return layout_.c.global_row(places[n].row); },
+              [&](std::int64_t l) { return first + l; }, a);
+          apply_scales(
+              p_.b_scales, kernels::gemm::kScaled, [&](std::int64_t l) { return first + l; },
+              [&](auto) { return col; }, b);
           InnerProduct sum;
           for (std::size_t l = 0; l < a.size(); ++l) {
             sum.sum += static_cast<long double>(a[l]) * b[l];
@@ -401,6 +427,9 @@ class Checker {
              ++i) {
           std::int64_t const row = layout_.b.global_row(i);
           read_row(p_.b, p_.type, layout_.b, row, chunk, b);
+          apply_scales(
+              p_.b_scales, kernels::gemm::kScaled, [&](auto) { return row; },
+              [&](std::int64_t j) { return layout_.b.global_col(chunk.first + j); }, b);
           for (std::size_t j = 0; j < b.size(); ++j) squares[j] += square(b[j]);
           if (factor == nullptr) continue;
           auto const at = static_cast<std::size_t>(row - depth.first);
@@ -432,6 +461,9 @@ class Checker {
         auto const at = static_cast<std::size_t>(row - tile.first);
         for_parts(cols, tiles_.chunk, [&](core::Range const& chunk) {
           read_row(p_.a, p_.type, layout_.a, row, chunk, a);
+          apply_scales(
+              p_.a_scales, 1, [&](auto) { return row; },
+              [&](std::int64_t l) { return layout_.a.global_col(chunk.first + l); }, a);
           auto const col = [&](std::size_t l) {
             return static_cast<std::size_t>(
                 layout_.a.global_col(chunk.first + static_cast<std::int64_t>(l)) -

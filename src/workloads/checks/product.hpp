@@ -5,6 +5,8 @@
 #include "gemm/gemm.hpp"
 #include "workloads/data.hpp"
 
+#include <optional>
+
 namespace quadrille::workloads {
 
 /// C = alpha A B + beta C0 with A (m x k), B (k x n), C0 from the generator.
@@ -18,6 +20,8 @@ struct Product {
   double alpha = 1;
   double beta = 0;
   Source a, b, c0;
+  /// Factors of A(i, l), at (i, l / 128), and of B(l, j), at (l / 128, j / 128), in f32.
+  std::optional<Source> a_scales{}, b_scales{};
 };
 
 /// Which parts this rank holds. `shared` is false when every rank has a product of its own.

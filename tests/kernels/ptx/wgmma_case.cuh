@@ -25,9 +25,7 @@ struct Shape {
   Swizzle swizzle;
   bool a_in_registers;
 
-  QUAD_HD constexpr unsigned size() const {
-    return type == WgmmaType::tf32 ? 4 : type == WgmmaType::s8 ? 1 : 2;
-  }
+  QUAD_HD constexpr unsigned size() const { return bytes_of(type); }
   QUAD_HD constexpr unsigned depth() const { return 256 / size(); }  // K of all steps together
 };
 constexpr unsigned kSteps = 8;
@@ -84,6 +82,10 @@ __device__ void multiply(D& d, A const& a, MatrixDescriptor b, bool accumulate) 
     ptx::wgmma_tf32<s.n>(d, a, b, accumulate);
   } else if constexpr (s.type == WgmmaType::s8) {
     ptx::wgmma_s8<s.n>(d, a, b, accumulate);
+  } else if constexpr (s.type == WgmmaType::e4m3) {
+    ptx::wgmma_e4m3<s.n>(d, a, b, accumulate);
+  } else if constexpr (s.type == WgmmaType::e5m2) {
+    ptx::wgmma_e5m2<s.n>(d, a, b, accumulate);
   } else if constexpr (s.a_in_registers) {
     if constexpr (s.type == WgmmaType::bf16) {
       ptx::wgmma_bf16<s.n, s.b_major>(d, a, b, accumulate);

@@ -19,7 +19,11 @@ struct WgmmaProblem {
   std::uint32_t* d;
 };
 
-enum class WgmmaType { f16, f16_in_f16, bf16, tf32, s8 };
+enum class WgmmaType { f16, f16_in_f16, bf16, tf32, s8, e4m3, e5m2 };
+/// Of an element.
+QUAD_HD constexpr unsigned bytes_of(WgmmaType type) {
+  return type == WgmmaType::tf32 ? 4 : type < WgmmaType::s8 ? 2 : 1;
+}
 
 struct WgmmaCase {
   WgmmaType type;

@@ -13,6 +13,8 @@ namespace {
 /// The bits of an integer of small magnitude as an element of the type.
 std::uint32_t bits_of(int value, WgmmaType type) {
   if (type == WgmmaType::s8) return static_cast<std::uint32_t>(value);  // elements take a byte
+  if (type == WgmmaType::e4m3) return core::e4m3{static_cast<double>(value)}.bits;
+  if (type == WgmmaType::e5m2) return core::e5m2{static_cast<double>(value)}.bits;
   if (type == WgmmaType::tf32) return f32_bits(value);
   return type == WgmmaType::bf16 ? bf16_bits(value) : f16_bits(value);
 }
@@ -25,7 +27,7 @@ TEST(Wgmma, BitsOfElements) {
 }
 
 std::string name_of(WgmmaCase const& c) {
-  constexpr char const* kTypes[] = {"f16", "f16 in f16", "bf16", "tf32", "s8"};
+  constexpr char const* kTypes[] = {"f16", "f16 in f16", "bf16", "tf32", "s8", "e4m3", "e5m2"};
   constexpr int kSpans[] = {0, 32, 64, 128};
   return std::string{kTypes[static_cast<int>(c.type)]} + ", n " + std::to_string(c.n) + ", A " +
          (c.a_in_registers ? "in registers"
@@ -39,7 +41,7 @@ void check_cases(std::span<WgmmaCase const> cases) {
   for (WgmmaCase const& c : cases) {
     SCOPED_TRACE(name_of(c));
     auto const n = static_cast<std::size_t>(c.n);
-    std::size_t const k = c.type == WgmmaType::tf32 ? 64 : c.type == WgmmaType::s8 ? 256 : 128;
+    std::size_t const k = 256 / bytes_of(c.type);
     WgmmaType const result = c.type == WgmmaType::f16_in_f16 ? WgmmaType::f16
                              : c.type == WgmmaType::s8       ? WgmmaType::s8  // s32
                                                              : WgmmaType::tf32;     // f32

@@ -90,8 +90,7 @@ struct Lines {
 /// Lines whose elements follow each other, one for each warp; or else 32 lines beside each other.
 template <class T, bool kAlongDepth>
 __global__ void __launch_bounds__(kAlongDepth ? kThreads : kWarpsOfLines * 32)
-    gemm_emulated_exponents_kernel(Lines<T> x, int* exponents,
-                                   const __grid_constant__ Moduli moduli) {
+    gemm_i8_exponents_kernel(Lines<T> x, int* exponents, const __grid_constant__ Moduli moduli) {
   auto const lane = static_cast<int>(threadIdx.x) % 32, warp = static_cast<int>(threadIdx.x) / 32;
   auto const block = static_cast<int>(blockIdx.x);
   int const line = kAlongDepth ? block * kWarps + warp : block * 32 + lane;
@@ -136,8 +135,8 @@ constexpr int kPitch = kPieces * 17 + 1;
 /// they are 0.
 template <class T, bool kAlongDepth>
 __global__ void __launch_bounds__(kThreads)
-    gemm_emulated_residues_kernel(Lines<T> x, int const* exponents, std::uint8_t* residues,
-                                  int lines, int depth, const __grid_constant__ Moduli moduli) {
+    gemm_i8_residues_kernel(Lines<T> x, int const* exponents, std::uint8_t* residues, int lines,
+                            int depth, const __grid_constant__ Moduli moduli) {
   QUAD_SHARED(T, tile, [kTileLines * kPitch]);
   auto const thread = static_cast<int>(threadIdx.x);
   int const first_l = static_cast<int>(blockIdx.x) * static_cast<int>(kDepthUnit);
@@ -199,10 +198,9 @@ using Tile = WgmmaTile<kConfig, std::int8_t>;
 /// Of each 256 bytes of a row those of a thread, 64, lie at 16 of each 64: four threads store 64 bytes side
 /// by side. column_of() finds them again.
 __global__ void __launch_bounds__(Tile::kThreads, 1)
-    gemm_emulated_products_kernel(const __grid_constant__ ptx::TensorMap a,
-                                  const __grid_constant__ ptx::TensorMap b,
-                                  HalfOperands<std::int8_t> p,
-                                  const __grid_constant__ Moduli moduli) {
+    gemm_i8_products_kernel(const __grid_constant__ ptx::TensorMap a,
+                            const __grid_constant__ ptx::TensorMap b, HalfOperands<std::int8_t> p,
+                            const __grid_constant__ Moduli moduli) {
   QUAD_DYNAMIC_SHARED(unsigned char, shared);
   WgmmaRing<Tile> ring{shared, a, b};
   constexpr auto k = ptx::Major::k;
@@ -251,7 +249,7 @@ __global__ void __launch_bounds__(Tile::kThreads, 1)
       auto const corner = ClusterTiles<Tile>::corner(p, pair % pairs);
       Modulus const& m = moduli.moduli[pair / pairs];
       auto const value = static_cast<int>(m.value);
-      std::int32_t const* const sums = warpgroup.accumulators(0);
+      auto const& sums = warpgroup.accumulators(0);
 #pragma unroll
       for (int half = 0; half < 2; ++half) {  // rows 8 apart
         std::uint8_t* const to =
@@ -296,21 +294,21 @@ struct Target {
   double alpha, beta;
 };
 
-/// C from its residues, `rows` x `cols` for each of at most kMost moduli: a word of a row a thread.
-template <class T, int kMost>
+/// C from its residues, `rows` x `cols` for each of at most kMaxCount moduli: a word of a row a thread.
+template <class T, int kMaxCount>
 __global__ void __launch_bounds__(kThreads)
-    gemm_emulated_restore_kernel(Target<T> p, std::uint8_t const* residues, int rows, int cols,
-                                 int const* a_exponents, int const* b_exponents,
-                                 const __grid_constant__ Moduli moduli) {
+    gemm_i8_restore_kernel(Target<T> p, std::uint8_t const* residues, int rows, int cols,
+                           int const* a_exponents, int const* b_exponents,
+                           const __grid_constant__ Moduli moduli) {
   using Pair = Vector<T, 2>;
   int const words = cols / 4;
   std::int64_t const number = std::int64_t{blockIdx.x} * kThreads + threadIdx.x;
   auto const row = static_cast<int>(number / words);
   int const word = static_cast<int>(number % words);
   if (row >= p.rows) return;
-  std::uint32_t bytes[kMost];
+  std::uint32_t bytes[kMaxCount];
 #pragma unroll
-  for (int t = 0; t < kMost; ++t) {
+  for (int t = 0; t < kMaxCount; ++t) {
     if (t >= moduli.count) break;
     bytes[t] = *reinterpret_cast<std::uint32_t const*>(
         residues + (std::int64_t{t} * rows + row) * cols + word * 4);
@@ -329,7 +327,7 @@ __global__ void __launch_bounds__(kThreads)
       if (i >= count) break;
       int const b_exponent = moduli.count > 0 ? b_exponents[col + i] : 0;
       bool const is_finite = a_exponent != kNotFinite && b_exponent != kNotFinite;
-      double sum = restored<kMost>(moduli, is_finite ? a_exponent + b_exponent : 0, [&](int t) {
+      double sum = restored<kMaxCount>(moduli, is_finite ? a_exponent + b_exponent : 0, [&](int t) {
         // The bits of 2^52 + the byte.
         auto const byte = static_cast<int>(bytes[t] >> (16 * pair + 8 * i) & 0xFF);
         return __hiloint2double(0x43300000, byte) - 0x1p52;
@@ -356,14 +354,14 @@ void enqueue_residues(device::MatrixView const& x, bool along_depth, int* expone
     auto const count = static_cast<int>(kAlongDepth ? x.rows : x.cols);
     Lines<T> const of{static_cast<T const*>(x.data), kAlongDepth ? x.ld : 1, kAlongDepth ? 1 : x.ld,
                       count, static_cast<int>(kAlongDepth ? x.cols : x.rows)};
-    QUAD_LAUNCH((gemm_emulated_exponents_kernel<T, kAlongDepth>),
+    QUAD_LAUNCH((gemm_i8_exponents_kernel<T, kAlongDepth>),
                 dim3(static_cast<unsigned>(divide_up(count, kAlongDepth ? kWarps : 32))),
                 dim3(kAlongDepth ? kThreads : kWarpsOfLines * 32), 0, stream, of, exponents,
                 moduli);
     dim3 const grid(static_cast<unsigned>(depth / kDepthUnit),
                     static_cast<unsigned>(std::min(lines / kTileLines, kMaxTileRows)));
-    QUAD_LAUNCH((gemm_emulated_residues_kernel<T, kAlongDepth>), grid, dim3(kThreads), 0, stream,
-                of, exponents, residues, static_cast<int>(lines), static_cast<int>(depth), moduli);
+    QUAD_LAUNCH((gemm_i8_residues_kernel<T, kAlongDepth>), grid, dim3(kThreads), 0, stream, of,
+                exponents, residues, static_cast<int>(lines), static_cast<int>(depth), moduli);
   };
   if (along_depth) {
     with.template operator()<true>();
@@ -372,7 +370,7 @@ void enqueue_residues(device::MatrixView const& x, bool along_depth, int* expone
   }
 }
 
-template <class T, int kMost>
+template <class T, int kMaxCount>
 void enqueue(Problem const& problem, Places const& at, Moduli const& moduli,
              device::StreamView stream) {
   auto const scratch = [&]<class Element>(std::size_t place, Element) {
@@ -400,7 +398,7 @@ void enqueue(Problem const& problem, Places const& at, Moduli const& moduli,
     p.k = static_cast<int>(at.depth);
     int const clusters = blocks_of(problem, ClusterTiles<Tile>::count(p) * moduli.count,
                                    multiprocessors_of(problem, stream.facts()) / kConfig.cluster);
-    QUAD_LAUNCH(gemm_emulated_products_kernel,
+    QUAD_LAUNCH(gemm_i8_products_kernel,
                 (LaunchShape{.grid = static_cast<unsigned>(clusters * kConfig.cluster),
                              .block = Tile::kThreads,
                              .shared_bytes = Tile::kSharedBytes,
@@ -411,7 +409,7 @@ void enqueue(Problem const& problem, Places const& at, Moduli const& moduli,
       static_cast<T*>(problem.c.data), problem.c.ld,  static_cast<int>(problem.m()),
       static_cast<int>(problem.n()),   problem.alpha, problem.beta};
   std::int64_t const words = problem.m() * (at.cols / 4);
-  QUAD_LAUNCH((gemm_emulated_restore_kernel<T, kMost>),
+  QUAD_LAUNCH((gemm_i8_restore_kernel<T, kMaxCount>),
               dim3(static_cast<unsigned>((words + kThreads - 1) / kThreads)), dim3(kThreads), 0,
               stream, target, c, static_cast<int>(at.rows), static_cast<int>(at.cols), a_exponents,
               b_exponents, moduli);
@@ -420,7 +418,8 @@ void enqueue(Problem const& problem, Places const& at, Moduli const& moduli,
 void launch(Problem const& problem, device::StreamView stream) {
   if (problem.m() == 0 || problem.n() == 0) return;
   Places const at{problem};
-  QUAD_REQUIRE(problem.scratch_bytes >= at.end, "gemm/emulated: needs " + std::to_string(at.end) +
+  QUAD_REQUIRE(problem.scratch_bytes >= at.end, "gemm/i8_residues: needs " +
+                                                    std::to_string(at.end) +
                                                     " bytes of scratch memory for residues");
   Moduli const& moduli = moduli_of(problem.k() == 0 ? 0 : count_of(problem));
   bool const has_few = moduli.count <= kFewModuli;
@@ -437,8 +436,8 @@ void launch(Problem const& problem, device::StreamView stream) {
 
 }  // namespace
 
-extern constinit Variant<Problem> const emulated{
-    {.name = "emulated",
+extern constinit Variant<Problem> const i8_residues{
+    {.name = "i8_residues",
      .where = Where::cuda,
      .types = {{core::DataType::f64, core::Compute::emulated},
                {core::DataType::f32, core::Compute::emulated}},
@@ -451,8 +450,6 @@ extern constinit Variant<Problem> const emulated{
      .source = "own, after Ozaki, Uchino, Imamura 2025",
      .summary = "residues of eight bits, their products in i8 by wgmma in one launch"},
     QUAD_KERNEL_LAUNCH(launch),
-    {.unsupported = emulated_unsupported,
-     .scratch_bytes = scratch_bytes,
-     .notes = {.bounds_multiprocessors = true}}};
+    {.unsupported = emulated_unsupported, .scratch_bytes = scratch_bytes}};
 
 }  // namespace quadrille::kernels::gemm

@@ -23,10 +23,12 @@ using test::KernelMode;
 
 constexpr Types kF64{DataType::f64, Compute::emulated}, kF32{DataType::f32, Compute::emulated};
 
-Variant<Problem> const& variant() { return test::row(variants(), "emulated", device::Kind::cuda); }
+Variant<Problem> const& variant() {
+  return test::row(variants(), "i8_residues", device::Kind::cuda);
+}
 
 /// Tiles, lines and pieces that are not full, and several of each; each layout.
-TEST(GemmEmulated, EqualsReferenceInEveryLayout) {
+TEST(GemmI8Residues, EqualsReferenceInEveryLayout) {
   test::on_every_schedule([](device::Device& device, device::StreamView stream) {
     if (test::kernel_mode() == KernelMode::gpu) {
       for (Types const& types : variant().types) {
@@ -50,7 +52,7 @@ TEST(GemmEmulated, EqualsReferenceInEveryLayout) {
   });
 }
 
-TEST(GemmEmulated, TakesEmptyExtents) {
+TEST(GemmI8Residues, TakesEmptyExtents) {
   test::on_every_schedule([](device::Device& device, device::StreamView stream) {
     for (Case const& spec : {Case{0, 8, 8}, {8, 0, 8}, {8, 16, 0}, {8, 16, 0, 1, -2}}) {
       expect_product(variant(), kF64, spec, Layout::nn, device, stream);
@@ -77,7 +79,7 @@ std::vector<double> product(std::vector<double> const& a, std::vector<double> co
 }
 
 /// Rows and columns from the largest numbers to subnormal ones, with infinities and NaN.
-TEST(GemmEmulated, TakesRowsAndColumnsOfAnyScale) {
+TEST(GemmI8Residues, TakesRowsAndColumnsOfAnyScale) {
   constexpr std::int64_t kDepth = 40;
   constexpr double kInfinity = std::numeric_limits<double>::infinity();
   constexpr int kScales[] = {0, 1000, -1000, -1060, 500, -501, 0, 0};
@@ -123,7 +125,7 @@ TEST(GemmEmulated, TakesRowsAndColumnsOfAnyScale) {
 }
 
 /// Whole numbers exactly, by as many moduli as hold them; with one less not.
-TEST(GemmEmulated, IsExactForWholeNumbersThatItsModuliHold) {
+TEST(GemmI8Residues, IsExactForWholeNumbersThatItsModuliHold) {
   constexpr std::int64_t kDepth = 200;
   test::on_every_schedule([&](device::Device& device, device::StreamView stream) {
     std::vector<double> a, b;
@@ -149,7 +151,7 @@ TEST(GemmEmulated, IsExactForWholeNumbersThatItsModuliHold) {
   });
 }
 
-TEST(GemmEmulated, RefusesWhatItCannotHold) {
+TEST(GemmI8Residues, RefusesWhatItCannotHold) {
   device::MatrixView const a{nullptr, DataType::f32, 8, kMaxEmulatedK + 1, kMaxEmulatedK + 1},
       b{nullptr, DataType::f32, kMaxEmulatedK + 1, 8, 8}, c{nullptr, DataType::f32, 8, 8, 8};
   EXPECT_EQ(variant().unsupported_reason({.a = a, .b = b, .c = c, .compute = Compute::emulated}),

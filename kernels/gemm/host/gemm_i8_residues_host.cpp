@@ -5,7 +5,7 @@
 ///
 ///   C = alpha op(A) op(B) + beta C
 ///
-/// Technique    the arithmetic of gemm_moduli.hpp, as `emulated` on GPUs has it: residues of B are made once,
+/// Technique    the arithmetic of gemm_moduli.hpp, as `i8_residues` on GPUs has it: residues of B are made once,
 ///              those of a band of kBand rows of A, and of C, by the thread that computes the band, modulus
 ///              by modulus. There to show that both kinds of device leave the same bits, not to be fast: a
 ///              host multiplies f64 as fast as i8
@@ -159,8 +159,8 @@ void launch(Problem const& problem, device::StreamView stream) {
 
 }  // namespace
 
-extern constinit Variant<Problem> const emulated_host{
-    {.name = "emulated",
+extern constinit Variant<Problem> const i8_residues_host{
+    {.name = "i8_residues",
      .where = Where::host,
      .types = {{core::DataType::f64, core::Compute::emulated},
                {core::DataType::f32, core::Compute::emulated}},
