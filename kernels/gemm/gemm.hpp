@@ -43,8 +43,8 @@ struct Problem {
   Configuration configuration{};  ///< of a tunable variant; empty: its own choice
   /// Of a GPU that the product may take, the rest is left to others; 0: all. For variants that note it.
   int multiprocessors = 0;
-  /// Factors of 8-bit floats, in f32, for variants that note it: of kScaled of k in a row of op(A), at [k / 128][row], and of 128 x 128 of
-  /// op(B), at [column / 128][k / 128]. Without memory there are none.
+  /// Factors of 8-bit floats, in f32, for variants that note it: of kScaled of k in a row of op(A), at
+  /// [k / 128][row], and of 128 x 128 of op(B), at [column / 128][k / 128]. Without memory there are none.
   device::MatrixView a_scales{}, b_scales{};
   int moduli = 0;  ///< of an emulated product; 0: core::emulating_products()
   /// On a GPU: blocks stay for one tile alone, and no tile is split. Kernels of other streams get

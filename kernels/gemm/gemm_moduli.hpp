@@ -190,6 +190,23 @@ QUAD_HD inline std::uint64_t shifted_whole(double x, PowerOfTwo const& power) {
       static_cast<std::int64_t>(std::rint(x * power.first * power.rest)) + (std::int64_t{1} << 62));
 }
 
+/// Its residue, less 128: a byte with a sign.
+inline std::int8_t residue_of(std::uint64_t shifted, Modulus const& m) {
+  std::uint32_t sum = m.offset;
+  for (int byte = 0; byte < 8; ++byte) {
+    std::uint32_t const weights = byte < 4 ? m.low_weights : m.high_weights;
+    sum += static_cast<std::uint32_t>(shifted >> (8 * byte) & 0xFF) *
+           (weights >> (8 * (byte % 4)) & 0xFF);
+  }
+  auto const times = static_cast<std::uint32_t>(std::uint64_t{sum} * m.reciprocal >> 32);
+  return static_cast<std::int8_t>(static_cast<int>(sum - times * m.value) - 128);
+}
+/// A residue, from 0 to 255, of a sum of products of such bytes.
+inline std::uint8_t residue_of_sum(std::int32_t sum, Modulus const& m) {
+  auto const times = static_cast<std::int32_t>(std::int64_t{sum} * m.wide_reciprocal >> 38);
+  return static_cast<std::uint8_t>(sum - times * static_cast<std::int32_t>(m.value));
+}
+
 /// An element of C by the residues of C', of which residue(t) is one modulo modulus t, from 0 to 255.
 /// There are at most kMaxCount moduli.
 template <int kMaxCount = kMaxModuli, class Residue>

@@ -84,9 +84,12 @@ std::string conflict(core::Case const& spec) {
       (is_of_8_bits && (out == core::DataType::f32 || out == core::DataType::bf16)) ||
       (spec.type == core::DataType::i8 && out == core::DataType::i32);
   if ((out != spec.type || is_of_8_bits) && !is_wider) {
-    return fmt::format("C of type = \"{0}\" is stored as {0}{1}; change out = \"{2}\"",
-                       core::to_text(spec.type), core::size_of(spec.type) == 2 ? " or f32" : "",
-                       core::to_text(out));
+    std::string_view const stored = is_of_8_bits                      ? "f32 or bf16"
+                                    : spec.type == core::DataType::i8 ? "i32"
+                                                                      : core::to_text(spec.type);
+    return fmt::format("C of type = \"{}\" is stored as {}{}; change out = \"{}\"",
+                       core::to_text(spec.type), stored,
+                       core::size_of(spec.type) == 2 ? " or f32" : "", core::to_text(out));
   }
   auto const& keys = spec.parameters.as<Parameters>();
   std::string const problem = sms_conflict(keys.sms);
@@ -375,8 +378,8 @@ extern measure::WorkloadEntry const gemm = measure::entry({
                                "n or t for A, then for B: as it is or transposed"),
                            core::options::choice(
                                "out", core::options::at(&Parameters::out),
-                               "what C is stored as; auto: the element type. 16-bit types: also "
-                               "f32"),
+                               "what C is stored as; auto: the element type, i32 of i8, f32 of "
+                               "8-bit floats. 16-bit types: also f32, 8-bit floats: also bf16"),
                            sms_option(core::options::at(&Parameters::sms)),
                            core::options::count(
                                "emulated_moduli", core::options::at(&Parameters::moduli),

@@ -338,18 +338,6 @@ TEST(Gemm, ErrorBoundSeparatesRightFromRoundedInputs) {
   }
 }
 
-/// The residue modulo `m` that products are made with: x + 128 by bytes, from -128 on.
-int residue_of(std::uint64_t shifted, Modulus const& m) {
-  std::uint32_t sum = m.offset;
-  for (int byte = 0; byte < 8; ++byte) {
-    std::uint32_t const weights = byte < 4 ? m.low_weights : m.high_weights;
-    sum += static_cast<std::uint32_t>(shifted >> (8 * byte) & 0xFF) *
-           (weights >> (8 * (byte % 4)) & 0xFF);
-  }
-  auto const times = static_cast<std::uint32_t>(std::uint64_t{sum} * m.reciprocal >> 32);
-  return static_cast<int>(sum - times * m.value) - 128;
-}
-
 /// Largest error over bound of inner products by residues, of which the last `lost` are left out.
 double worst_emulated(int count, core::DataKind kind, std::int64_t k, int lost = 0) {
   Moduli const& moduli = moduli_of(count);
@@ -374,9 +362,7 @@ double worst_emulated(int count, core::DataKind kind, std::int64_t k, int lost =
         product += residue_of(shifted_whole(a[l], PowerOfTwo{s}), modulus) *
                    residue_of(shifted_whole(b[l], PowerOfTwo{t}), modulus);
       }
-      auto const times = static_cast<int>(std::int64_t{product} * modulus.wide_reciprocal >> 38);
-      residues.push_back(m >= count - lost ? 0 : product - times * static_cast<int>(modulus.value));
-      EXPECT_TRUE(residues.back() >= 0 && residues.back() < 256);
+      residues.push_back(m >= count - lost ? 0 : residue_of_sum(product, modulus));
     }
     double const c =
         restored(moduli, s + t, [&](int m) { return residues[static_cast<std::size_t>(m)]; });

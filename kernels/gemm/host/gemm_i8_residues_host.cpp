@@ -50,18 +50,6 @@ struct Lines {
   }
 };
 
-/// Residue from -128 on of a whole number that is shifted.
-std::int8_t residue(std::uint64_t shifted, Modulus const& m) {
-  std::uint32_t sum = m.offset;
-  for (int byte = 0; byte < 8; ++byte) {
-    std::uint32_t const weights = byte < 4 ? m.low_weights : m.high_weights;
-    sum += static_cast<std::uint32_t>(shifted >> (8 * byte) & 0xFF) *
-           (weights >> (8 * (byte % 4)) & 0xFF);
-  }
-  auto const times = static_cast<std::uint32_t>(std::uint64_t{sum} * m.reciprocal >> 32);
-  return static_cast<std::int8_t>(static_cast<int>(sum - times * m.value) - 128);
-}
-
 /// What the loops share.
 template <class T>
 struct Product {
@@ -79,7 +67,7 @@ struct Product {
       std::uint64_t const whole = b.whole(j, l, exponents[static_cast<std::size_t>(j)]);
       for (int t = 0; t < moduli.count; ++t) {
         residues[static_cast<std::size_t>((t * p.k() + l) * p.n() + j)] =
-            residue(whole, moduli.moduli[t]);
+            residue_of(whole, moduli.moduli[t]);
       }
     }
   }
@@ -100,17 +88,13 @@ struct Product {
         std::int8_t const* const line = residues.data() + (t * p.k() + l) * n;
         for (std::int64_t i = 0; i < rows; ++i) {
           std::int32_t const factor =
-              residue(a.whole(first + i, l, a_exponents[static_cast<std::size_t>(i)]), m);
+              residue_of(a.whole(first + i, l, a_exponents[static_cast<std::size_t>(i)]), m);
           std::int32_t* const sum = sums.data() + i * n;
           for (std::int64_t j = 0; j < n; ++j) sum[j] += factor * line[j];
         }
       }
       std::vector<std::uint8_t>& reduced = of_c.emplace_back();
-      for (std::int32_t const sum : sums) {
-        auto const times = static_cast<std::int32_t>(std::int64_t{sum} * m.wide_reciprocal >> 38);
-        reduced.push_back(
-            static_cast<std::uint8_t>(sum - times * static_cast<std::int32_t>(m.value)));
-      }
+      for (std::int32_t const sum : sums) reduced.push_back(residue_of_sum(sum, m));
     }
     for (std::int64_t i = 0; i < rows; ++i) {
       T* const c = p.c.as<T>() + (first + i) * p.c.ld;
