@@ -9,13 +9,16 @@
 #include "workloads/tables.hpp"
 
 #include <fmt/format.h>
+#include <fmt/ranges.h>
 
 #include <algorithm>
 #include <array>
 #include <map>
 #include <optional>
 #include <string>
+#include <string_view>
 #include <utility>
+#include <vector>
 
 namespace quadrille::workloads {
 namespace {
@@ -23,10 +26,13 @@ namespace {
 namespace gemm = kernels::gemm;
 
 /// What C is stored as.
-enum class Out { automatic, f32, f16, bf16 };
+enum class Out { automatic, f32, f16, bf16, i32 };
 constexpr auto enum_names(Out) {
-  return core::EnumNames<Out, 4>{
-      {{Out::automatic, "auto"}, {Out::f32, "f32"}, {Out::f16, "f16"}, {Out::bf16, "bf16"}}};
+  return core::EnumNames<Out, 5>{{{Out::automatic, "auto"},
+                                  {Out::f32, "f32"},
+                                  {Out::f16, "f16"},
+                                  {Out::bf16, "bf16"},
+                                  {Out::i32, "i32"}}};
 }
 
 /// Whether 128 of k of a row of A, and 128 x 128 of B, have a factor.
@@ -46,14 +52,21 @@ struct Parameters {
   bool operator==(Parameters const&) const = default;
 };
 
+/// What C can be stored as; the first is out = "auto".
+std::vector<core::DataType> types_of_c(core::DataType type) {
+  if (core::is_float_of_8_bits(type)) return {core::DataType::f32, core::DataType::bf16};
+  if (type == core::DataType::i8) return {core::DataType::i32};
+  if (core::size_of(type) == 2) return {type, core::DataType::f32};
+  return {type};
+}
+
 core::DataType type_of_c(core::Case const& spec) {
   switch (spec.parameters.as<Parameters>().out) {
-    case Out::automatic:
-      if (core::is_float_of_8_bits(spec.type)) return core::DataType::f32;
-      return spec.type == core::DataType::i8 ? core::DataType::i32 : spec.type;
+    case Out::automatic: return types_of_c(spec.type).front();
     case Out::f32: return core::DataType::f32;
     case Out::f16: return core::DataType::f16;
     case Out::bf16: return core::DataType::bf16;
+    case Out::i32: return core::DataType::i32;
   }
   return spec.type;
 }
@@ -78,18 +91,12 @@ std::string for_configurations(core::Case const& spec, F const& f) {
 
 std::string conflict(core::Case const& spec) {
   core::DataType const out = type_of_c(spec);
-  bool const is_of_8_bits = core::is_float_of_8_bits(spec.type);
-  bool const is_wider =
-      (core::size_of(spec.type) == 2 && out == core::DataType::f32) ||
-      (is_of_8_bits && (out == core::DataType::f32 || out == core::DataType::bf16)) ||
-      (spec.type == core::DataType::i8 && out == core::DataType::i32);
-  if ((out != spec.type || is_of_8_bits) && !is_wider) {
-    std::string_view const stored = is_of_8_bits                      ? "f32 or bf16"
-                                    : spec.type == core::DataType::i8 ? "i32"
-                                                                      : core::to_text(spec.type);
-    return fmt::format("C of type = \"{}\" is stored as {}{}; change out = \"{}\"",
-                       core::to_text(spec.type), stored,
-                       core::size_of(spec.type) == 2 ? " or f32" : "", core::to_text(out));
+  std::vector<core::DataType> const stored = types_of_c(spec.type);
+  if (std::ranges::find(stored, out) == stored.end()) {
+    std::vector<std::string_view> names;
+    for (core::DataType const type : stored) names.push_back(core::to_text(type));
+    return fmt::format("C of type = \"{}\" is stored as {}; change out = \"{}\"",
+                       core::to_text(spec.type), fmt::join(names, " or "), core::to_text(out));
   }
   auto const& keys = spec.parameters.as<Parameters>();
   std::string const problem = sms_conflict(keys.sms);
