@@ -23,6 +23,7 @@
 
 #include <algorithm>
 #include <cstring>
+#include <iterator>
 #include <memory>
 #include <string>
 #include <thread>
@@ -40,11 +41,25 @@ struct ListArguments {
   bool here = false;  ///< of inputs, those for the devices of this machine, for scripts
 };
 
+/// Those of a row that cases of the workload can have.
+std::vector<kernels::Types> reached_types(measure::WorkloadEntry const& entry,
+                                          kernels::VariantInfo const& variant) {
+  std::vector<kernels::Types> types;
+  std::ranges::copy_if(variant.types, std::back_inserter(types), [&](kernels::Types const& one) {
+    return !entry.keeps_type || one.in == one.out;
+  });
+  return types;
+}
+
 /// What the arrays of a case may hold, each once.
-std::vector<std::string_view> types_of(kernels::VariantInfo const& variant) {
+std::vector<std::string_view> types_of(measure::WorkloadEntry const& entry,
+                                       kernels::VariantInfo const& variant) {
+  std::vector<kernels::Types> const reached = reached_types(entry, variant);
   std::vector<std::string_view> types;
   for (auto const& [type, word] : enum_names(core::DataType{})) {
-    if (variant.supports(type)) types.push_back(word);
+    if (std::ranges::find(reached, type, &kernels::Types::in) != reached.end()) {
+      types.push_back(word);
+    }
   }
   return types;
 }
@@ -78,12 +93,14 @@ Json json_of(measure::WorkloadEntry const& entry) {
 Json json_of(measure::WorkloadEntry const& entry, kernels::VariantInfo const& variant) {
   std::string const reason = unavailable_reason(variant);
   std::vector<std::string> computes;
-  for (kernels::Types const& types : variant.types) computes.push_back(kernels::to_text(types));
+  for (kernels::Types const& types : reached_types(entry, variant)) {
+    computes.push_back(kernels::to_text(types));
+  }
   return {{"workload", entry.schema.name},
           {"name", variant.name},
           {"role", core::to_text(variant.role)},
           {"where", core::to_text(variant.where)},
-          {"types", types_of(variant)},
+          {"types", types_of(entry, variant)},
           {"computes", computes},
           {"needs", kernels::to_text(variant.needs)},
           {"source", variant.source},
@@ -211,8 +228,8 @@ void print_inputs_here(std::vector<ShippedInput> const& inputs) {
 }
 
 /// "all", or the types that arrays of a variant may hold.
-std::string types_text(kernels::VariantInfo const& variant) {
-  std::vector<std::string_view> const types = types_of(variant);
+std::string types_text(measure::WorkloadEntry const& entry, kernels::VariantInfo const& variant) {
+  std::vector<std::string_view> const types = types_of(entry, variant);
   bool const all = std::ranges::equal(variant.types, kernels::kEveryType);
   return all ? "all" : fmt::format("{}", fmt::join(types, " "));
 }
@@ -226,7 +243,7 @@ std::vector<std::pair<measure::WorkloadEntry const*, Rows>> chosen_variants(
     if (!arguments.workload.empty() && arguments.workload != entry->schema.name) continue;
     Rows rows;
     for (kernels::VariantInfo const* row : entry->variants) {
-      std::vector<std::string_view> const types = types_of(*row);
+      std::vector<std::string_view> const types = types_of(*entry, *row);
       bool const has_type = std::ranges::find(types, arguments.type) != types.end();
       if (arguments.type.empty() || has_type) rows.push_back(row);
     }
@@ -244,7 +261,7 @@ void print_variants(ListArguments const& arguments) {
       table.add_row({"  " + std::string{row->name}, std::string{core::to_text(row->role)},
                      std::string{core::to_text(row->where)},
                      unavailable_reason(*row).empty() ? "yes" : "no",
-                     fmt::format("{}: {}{}{}", types_text(*row), row->summary,
+                     fmt::format("{}: {}{}{}", types_text(*entry, *row), row->summary,
                                  row->caveat.empty() ? "" : "; ", row->caveat)});
     }
     if (!is_first) core::print("\n");

@@ -244,6 +244,8 @@ struct WorkloadEntry {
   bool local;             ///< every rank does the whole work at once
   /// All rows that a case could run, in table order.
   Selection variants;
+  /// Results are of the inputs' type: a case reaches no other types of its rows.
+  bool keeps_type = false;
   /// Same arguments on every rank; touches no device. `ranks` is the size of the world.
   std::unique_ptr<Workload> (*make)(core::Case const& spec, int ranks, int rank);
   /// Why a case cannot have a file that it names; empty where it can. Of most there are none. Not

@@ -481,6 +481,7 @@ extern measure::WorkloadEntry const summa = measure::entry({
     .work = "2 m n k flop",
     .local = false,
     .variants = summa::rows(),
+    .keeps_type = true,
     .make = measure::make<summa::Summa>,
     .secondary = {kReceived},
     .cost_model = &summa::kCost,
