@@ -11,7 +11,7 @@
 ///              first-level cache for a whole block of A, a block of A in the second level for the
 ///              whole slice: the multipliers never wait for memory. Threads share nothing, hence
 ///              one parallel loop and no barrier in it: a busy core delays its own part only.
-///              Elements of 16 and 8 bits are widened while they are packed; C of 16 bits is added up in
+///              Elements of 16 and 8 bits are widened while they are packed, and get their factors; C of 16 bits is added up in
 ///              f32 by bands of kBand rows and stored once
 /// Shapes       row-major, any extents, leading dimensions and alignment; packing knows op(A) and
 ///              op(B) as strides; partial tiles are padded with zeros in the panels
@@ -94,6 +94,24 @@ struct Strided {
   T const* data;
   std::int64_t across;
   std::int64_t along;
+};
+
+/// Of a panel's elements: the factor of (w, p) is data[w / kWide * across + p / kScaled * along].
+template <int kWide>
+struct Factors {
+  float const* data;
+  std::int64_t across;
+  std::int64_t along;
+
+  template <int kWidth, class T>
+  void apply(std::int64_t first_line, std::int64_t width, core::Range depth, T* panel) const {
+    for (std::int64_t p = 0; p < depth.count; ++p) {
+      float const* const factor = data + (depth.first + p) / kScaled * along;
+      for (std::int64_t w = 0; w < width; ++w) {
+        panel[p * kWidth + w] *= static_cast<T>(factor[(first_line + w) / kWide * across]);
+      }
+    }
+  }
 };
 
 /// Packs `width` <= kWidth lines of kc elements so that the kWidth values of one step lie together.
@@ -218,6 +236,8 @@ class Product {
            p.transpose_a ? p.a.ld : 1},
         b_{static_cast<In const*>(p.b.data), p.transpose_b ? p.b.ld : 1,
            p.transpose_b ? 1 : p.b.ld},
+        a_factors_{static_cast<float const*>(p.a_scales.data), 1, p.a_scales.ld},
+        b_factors_{static_cast<float const*>(p.b_scales.data), p.b_scales.ld, 1},
         c_{static_cast<Out*>(p.c.data)},
         ldc_{p.c.ld},
         alpha_{convert(p.alpha)},
@@ -267,12 +287,12 @@ class Product {
     std::int64_t const slices = std::max<std::int64_t>(1, divide_up(k_, Block::kKc));
     for (std::int64_t s = 0; s < slices; ++s) {
       core::Range const depth = core::split_evenly(k_, slices, s);
-      T const* const packed = pack<Block::kCols>(b_, cols, depth, packed_slice);
+      T const* const packed = pack<Block::kCols>(b_, b_factors_, cols, depth, packed_slice);
       for (std::int64_t i = 0; i < rows.count; i += Block::kMc) {
         core::Range const block_rows{rows.first + i, std::min(Block::kMc, rows.count - i)};
         Target<T> block = target;
         block.c += i * target.ld;
-        multiply_block(pack<Block::kRows>(a_, block_rows, depth, packed_block), packed,
+        multiply_block(pack<Block::kRows>(a_, a_factors_, block_rows, depth, packed_block), packed,
                        block_rows.count, cols.count, depth.count, block);
       }
       target.beta = 1;
@@ -295,15 +315,20 @@ class Product {
   }
 
   /// Packs the lines `across` of x in panels of kWidth, over `depth`.
-  template <int kWidth>
-  static T const* pack(Strided<In> x, core::Range across, core::Range depth, PackBuffer& buffer) {
+  template <int kWidth, int kWide>
+  static T const* pack(Strided<In> x, Factors<kWide> const& factors, core::Range across,
+                       core::Range depth, PackBuffer& buffer) {
     if (depth.count == 0) return nullptr;
     T* const packed = buffer.elements<T>(divide_up(across.count, kWidth) * kWidth * depth.count);
     for (std::int64_t w = 0; w < across.count; w += kWidth) {
       Strided<In> from = x;
       from.data += (across.first + w) * x.across + depth.first * x.along;
-      pack_panel<kWidth>(from, std::min<std::int64_t>(kWidth, across.count - w), depth.count,
-                         packed + w * depth.count);
+      std::int64_t const width = std::min<std::int64_t>(kWidth, across.count - w);
+      T* const panel = packed + w * depth.count;
+      pack_panel<kWidth>(from, width, depth.count, panel);
+      if (factors.data != nullptr) {
+        factors.template apply<kWidth>(across.first + w, width, depth, panel);
+      }
     }
     return packed;
   }
@@ -323,6 +348,8 @@ class Product {
 
   std::int64_t m_, n_, k_;
   Strided<In> a_, b_;
+  Factors<1> a_factors_;
+  Factors<kScaled> b_factors_;
   Out* c_;
   std::int64_t ldc_;
   T alpha_, beta_;
@@ -378,6 +405,6 @@ extern constinit Variant<Problem> const host_simd{
      .source = "own, after Goto and van de Geijn 2008",
      .summary = "packed panels and register tiles in vectors of the host's width"},
     launch,
-    {.unsupported = whole_scalars}};
+    {.unsupported = whole_scalars, .notes = {.takes_scales = true}}};
 
 }  // namespace quadrille::kernels::gemm
