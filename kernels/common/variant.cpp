@@ -70,7 +70,10 @@ std::vector<std::string> words_of(Layouts const& layouts) {
   return words;
 }
 
-constexpr char kNotBuilt[] = "needs CUDA; this program was built without it";
+std::string not_built(VariantInfo const& variant) {
+  return fmt::format("needs {}; this program was built without it",
+                     variant.lacks.empty() ? "CUDA" : variant.lacks);
+}
 
 constexpr std::int64_t kMaxTiles = std::numeric_limits<int>::max() - 1;  // Kokkos takes no more
 
@@ -177,15 +180,16 @@ bool VariantInfo::is_built() const {
 #else
   constexpr bool kHasKernels = false;
 #endif
-  return role == Role::vendor ? kHasToolkit : kHasKernels;
+  return role == Role::vendor ? kHasToolkit && lacks.empty() : kHasKernels;
 }
 
 std::string unsupported_reason(VariantInfo const& variant, device::Kind kind,
                                device::Facts const& device) {
   if (!variant.runs_on(kind)) {
-    if (!variant.is_built()) return kNotBuilt;
+    if (!variant.is_built()) return not_built(variant);
     return fmt::format("runs on {} devices", kind == device::Kind::host ? "cuda" : "host");
   }
+  if (!variant.lacks.empty()) return not_built(variant);
   Requirements const& needs = variant.needs;
   if (kind == device::Kind::cuda) {
     std::string reason = architecture_reason(needs, device);
@@ -199,7 +203,7 @@ std::string unsupported_reason(VariantInfo const& variant, device::Kind kind,
 }
 
 std::string unsupported_reason(VariantInfo const& variant, device::StreamView stream) {
-  if (!variant.is_built()) return kNotBuilt;
+  if (!variant.is_built()) return not_built(variant);
   return unsupported_reason(variant, stream.device().kind(), stream.facts());
 }
 

@@ -156,11 +156,12 @@ struct VariantInfo {
   std::string_view source;       ///< where the technique comes from, or "own"
   std::string_view summary;      ///< what is different, in half a sentence
   std::string_view caveat = {};  ///< of a library's row: why the library may be faster than it
+  std::string_view lacks = {};   ///< what it needs besides CUDA and this program was built without
 
   /// Whether it takes arrays of this type, whatever it computes in.
   bool supports(core::DataType type) const;
   bool runs_on(device::Kind kind) const;
-  /// False for rows that need CUDA in a build without it.
+  /// False for rows that need what this program was built without.
   bool is_built() const;
 };
 

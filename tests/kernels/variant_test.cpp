@@ -331,6 +331,16 @@ TEST(Where, SaysWhichDevicesRunIt) {
                                               : "needs CUDA; this program was built without it");
 }
 
+TEST(Where, ALibraryMayLackACallThatARowNeeds) {
+  VariantInfo row = info_with(Where::cuda);
+  row.role = Role::vendor;
+  row.lacks = "that of next year";
+
+  EXPECT_FALSE(row.is_built());
+  EXPECT_EQ(unsupported_reason(row, device::Kind::cuda, facts_with(90, 132)),
+            "needs that of next year; this program was built without it");
+}
+
 TEST(Where, NothingIsLaunchedThatIsNotBuilt) {
   FakeDevice gpu{device::Kind::cuda, facts_with(90, 132)};
   Variant<Problem> variant = variant_with({});

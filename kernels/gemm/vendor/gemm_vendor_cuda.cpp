@@ -594,17 +594,15 @@ namespace {
 
 #ifdef QUAD_HAS_EMULATION
 constexpr auto kMultiplyEmulated = multiply_emulated;
+constexpr std::string_view kLacksEmulation{};
 #else
 constexpr void (*kMultiplyEmulated)(Problem const&, device::StreamView) = nullptr;
-#endif
-
-[[maybe_unused]] std::string emulation_unsupported(Problem const&) {
-#if defined(QUADRILLE_CUDA_TOOLKIT) && !defined(QUAD_HAS_EMULATION)
-  return "needs a program that was built with cuBLAS 13.1 or later";
+#ifdef QUADRILLE_CUDA_TOOLKIT
+constexpr std::string_view kLacksEmulation = "cuBLAS 13.1 or later";
 #else
-  return {};
+constexpr std::string_view kLacksEmulation{};
 #endif
-}
+#endif
 
 /// Slices of A and B and sums of their products, of more bits than cuBLAS takes by itself.
 std::size_t emulation_scratch(Problem const& p, device::Facts const& /*device*/) {
@@ -625,10 +623,10 @@ extern constinit Variant<Problem> const vendor_emulated{
                .max_ld = kMaxInt,
                .other = "cuBLAS 13.1 or later; scratch as its workspace"},
      .source = "cuBLAS",
-     .summary = "cublasGemmEx in fixed point (f64) or nine products of bf16 (f32)"},
+     .summary = "cublasGemmEx in fixed point (f64) or nine products of bf16 (f32)",
+     .lacks = kLacksEmulation},
     kMultiplyEmulated,
-    {.unsupported = QUAD_TOOLKIT_LAUNCH(emulation_unsupported),
-     .scratch_bytes = emulation_scratch}};
+    {.scratch_bytes = emulation_scratch}};
 
 extern constinit Library<Problem> const cublas{.plain = QUAD_TOOLKIT_LAUNCH(multiply_afresh),
                                                .seconds = QUAD_TOOLKIT_LAUNCH(searched_seconds),
