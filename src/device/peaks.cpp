@@ -56,6 +56,9 @@ int on_tensor_cores(Rate const& rate, DataType in, Compute compute) {
   bool const is_rounded_to_bf16 = in == DataType::f32 && compute == Compute::bf16;
   if (is_bf16 || is_rounded_to_bf16) return rate.has_bf16 ? rate.tensor_f16 : 0;
   if (in == DataType::i8 && compute == Compute::i32) return rate.tensor_i8;
+  if (core::is_float_of_8_bits(in) && compute == Compute::f32) {
+    return rate.compute_capability >= 89 ? rate.tensor_i8 : 0;
+  }
   int const products = compute == Compute::emulated ? core::emulating_products(in) : 0;
   if (products > 0) return rate.tensor_i8 / products;
   return 0;

@@ -30,6 +30,8 @@ TEST(Peaks, AreThoseOfTheDataSheet) {
             kHopper.of(Unit::tensor_cores, DataType::bf16, Compute::f32));
   EXPECT_NEAR(kHopper.of(Unit::tensor_cores, DataType::bf16, Compute::f32), 1070e12, 1e12);
   EXPECT_NEAR(kHopper.of(Unit::tensor_cores, DataType::i8, Compute::i32), 2141e12, 1e12);
+  EXPECT_NEAR(kHopper.of(Unit::tensor_cores, DataType::e4m3, Compute::f32), 2141e12, 1e12);
+  EXPECT_EQ((Peaks{80, 108 * 1.41e9}).of(DataType::e4m3, Compute::f32), 0);
 }
 
 TEST(Peaks, TheFasterUnitCounts) {
