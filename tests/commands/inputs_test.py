@@ -55,7 +55,7 @@ def check_others(program, about, device):
     process = program.call("run", about["path"], "--as", device, ranks=0)
     check(process.returncode == 0, f"{about['name']} on {device}, for which it is not", process)
     told = process.stdout + process.stderr
-    is_told = any(word in told for word in ("cannot run", "the input asks for"))
+    is_told = any(word in told for word in ("cannot run", "the input asks for", "unsupported: "))
     check(is_told, f"{about['name']}: nothing says why it is not for {device}", process)
 
 

@@ -36,7 +36,8 @@ def cases_of(row, keys):
         is_one = [parts[0] for parts in combinations].count(name) == 1
         check(is_one or key, f"{row['workload']} has no key for what {name} is computed in")
         usual = "auto" if key == "compute" else name
-        lines = "" if is_one else f'{key} = "{others[0] if others else usual}"\n'
+        is_usual = is_one and (not others or not key)
+        lines = "" if is_usual else f'{key} = "{others[0] if others else usual}"\n'
         yield name, lines + (f'out = "{others[1]}"\n' if len(others) > 1 else "")
 
 
