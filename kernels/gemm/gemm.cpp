@@ -110,6 +110,7 @@ QUAD_TABLE(Variant<Problem> const, kTable,
   mma_async_stage3,
   mma_async_stage4,
   mma_tuned,
+  dequantised,
   dmma,
   wgmma_one_warpgroup,
   wgmma_specialised,
@@ -205,10 +206,14 @@ void require_consistent(Problem const& problem) {
   require_matrix(problem.a, "A");
   require_matrix(problem.b, "B");
   require_matrix(problem.c, "C");
-  QUAD_REQUIRE(problem.a.type == problem.b.type, "gemm: A and B differ in type");
+  bool const has_weights = problem.weights != Weights::none;
+  core::DataType const type_of_b = has_weights ? core::DataType::i8 : problem.a.type;
+  QUAD_REQUIRE(problem.b.type == type_of_b, "gemm: A and B differ in type");
+  QUAD_REQUIRE(!has_weights || problem.transpose_b, "gemm: weights are stored n x k");
   std::int64_t const m = problem.transpose_a ? problem.a.cols : problem.a.rows;
   std::int64_t const n = problem.transpose_b ? problem.b.rows : problem.b.cols;
-  std::int64_t const k = problem.transpose_b ? problem.b.cols : problem.b.rows;
+  std::int64_t const k =
+      problem.transpose_b ? problem.b.cols * per_byte(problem.weights) : problem.b.rows;
   QUAD_REQUIRE(m == problem.m(), "gemm: op(A) and C differ in rows");
   QUAD_REQUIRE(n == problem.n(), "gemm: op(B) and C differ in columns");
   QUAD_REQUIRE(k == problem.k(), "gemm: columns of op(A) differ from rows of op(B)");

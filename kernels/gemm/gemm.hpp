@@ -19,6 +19,21 @@ struct TileExtents {
   std::int64_t rows = 0, cols = 0, depth = 0;
 };
 
+/// What B is stored as in place of the type of A: whole numbers, times a factor for each kScaled of k of a
+/// column.
+enum class Weights { none, i8, i4 };
+constexpr auto enum_names(Weights) {
+  return core::EnumNames<Weights, 3>{
+      {{Weights::none, "none"}, {Weights::i8, "i8"}, {Weights::i4, "i4"}}};
+}
+/// In a byte; of i4 the lower half is that of the even k.
+constexpr int per_byte(Weights weights) { return weights == Weights::i4 ? 2 : 1; }
+/// Number `half` of a byte, -8 to 7.
+constexpr int half_of(std::int8_t byte, std::int64_t half) {
+  return half == 0 ? static_cast<std::int8_t>(static_cast<unsigned char>(byte) << 4) >> 4
+                   : byte >> 4;
+}
+
 /// C = alpha op(A) op(B) + beta C, row-major; op(A) is m x k, op(B) k x n, C m x n.
 /// With beta == 0, C is written and never read. Any extent may be 0.
 struct Problem {
@@ -28,7 +43,8 @@ struct Problem {
     TileExtents tile{};
     /// The same where it depends on the configuration; tile_of() returns either.
     TileExtents (*configured)(Configuration const& configuration) = nullptr;
-    bool takes_scales = false;            ///< Problem::a_scales and b_scales
+    bool takes_scales = false;            ///< Problem::a_scales and b_scales of blocks
+    bool takes_weights = false;           ///< Problem::weights, alone
     bool bounds_multiprocessors = false;  ///< starts no more blocks than Problem::multiprocessors
   };
 
@@ -46,6 +62,9 @@ struct Problem {
   /// Factors of 8-bit floats, in f32, for variants that note it: of kScaled of k in a row of op(A), at
   /// [k / 128][row], and of 128 x 128 of op(B), at [column / 128][k / 128]. Without memory there are none.
   device::MatrixView a_scales{}, b_scales{};
+  /// For variants that note it. Then b is of bytes, transposed, and b_scales are of the type of A, at
+  /// [k / 128][column].
+  Weights weights = Weights::none;
   int moduli = 0;  ///< of an emulated product; 0: core::emulating_products()
   /// On a GPU: blocks stay for one tile alone, and no tile is split. Kernels of other streams get
   /// multiprocessors meanwhile, and no tile waits for blocks that those displace.

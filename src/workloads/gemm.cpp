@@ -49,6 +49,7 @@ struct Parameters {
   std::int64_t sms = 0;
   std::int64_t moduli = 0;
   Scales scales = Scales::none;
+  gemm::Weights weights = gemm::Weights::none;
   bool operator==(Parameters const&) const = default;
 };
 
@@ -104,6 +105,23 @@ std::string conflict(core::Case const& spec) {
   if (keys.scales == Scales::blocks && !core::is_float_of_8_bits(spec.type)) {
     return "scales = \"blocks\" belongs to type = \"e4m3\" or \"e5m2\"; take it out";
   }
+  if (keys.weights != gemm::Weights::none) {
+    std::string_view const weights = core::to_text(keys.weights);
+    if (core::size_of(spec.type) != 2) {
+      return fmt::format("weights = \"{}\" belongs to type = \"f16\" or \"bf16\"; take it out",
+                         weights);
+    }
+    bool const is_transposed =
+        keys.layout == kernels::Layout::nt || keys.layout == kernels::Layout::tt;
+    if (!is_transposed) {
+      return fmt::format("weights = \"{}\" are stored n x k; take layout = \"nt\" or \"tt\"",
+                         weights);
+    }
+    if (spec.size[2] % gemm::per_byte(keys.weights) != 0) {
+      return fmt::format("weights = \"{}\" are two to a byte; take an even k, not {}", weights,
+                         spec.size[2]);
+    }
+  }
   if (keys.moduli > 0 && spec.compute != core::Compute::emulated) {
     return "emulated_moduli belongs to compute = \"emulated\"; take it out";
   }
@@ -123,7 +141,9 @@ class Gemm final : public measure::Workload {
         ranks_{ranks},
         rank_{rank} {
     problem_.a = stored(case_.type, m_, k_, transposes_a());
-    problem_.b = stored(case_.type, k_, n_, transposes_b());
+    problem_.b = has_weights()
+                     ? stored(core::DataType::i8, k_ / gemm::per_byte(p_.weights), n_, true)
+                     : stored(case_.type, k_, n_, transposes_b());
     problem_.c = stored(type_of_c(case_), m_, n_, false);
     problem_.alpha = p_.alpha;
     problem_.beta = p_.beta;
@@ -132,9 +152,11 @@ class Gemm final : public measure::Workload {
     problem_.compute = case_.compute;
     problem_.multiprocessors = static_cast<int>(p_.sms);
     problem_.moduli = static_cast<int>(p_.moduli);
+    problem_.weights = p_.weights;
+    std::int64_t const blocks = (k_ + gemm::kScaled - 1) / gemm::kScaled,
+                       columns = (n_ + gemm::kScaled - 1) / gemm::kScaled;
+    if (has_weights()) problem_.b_scales = stored(case_.type, blocks, n_, false);
     if (has_scales()) {
-      std::int64_t const blocks = (k_ + gemm::kScaled - 1) / gemm::kScaled,
-                         columns = (n_ + gemm::kScaled - 1) / gemm::kScaled;
       // As tensor copies and libraries want them: rows of whole 16 bytes.
       problem_.a_scales = {nullptr, core::DataType::f32, blocks, m_, (m_ + 3) / 4 * 4};
       problem_.b_scales = {nullptr, core::DataType::f32, columns, blocks, (blocks + 3) / 4 * 4};
@@ -147,15 +169,13 @@ class Gemm final : public measure::Workload {
 
   measure::Description describe(measure::Selection const&) const override {
     measure::Description d;
-    auto const in = static_cast<double>(core::size_of(case_.type));
-    auto const out = static_cast<double>(core::size_of(problem_.c.type));
     auto const m = static_cast<double>(m_), n = static_cast<double>(n_),
                k = static_cast<double>(k_);
     d.amount = gemm::flop(m, n, k) * ranks_;
     d.unit = "FLOP/s";
     d.flop = d.amount;
-    d.device_bytes = gemm::compulsory_bytes(m, n, k, p_.beta, in, out) * ranks_;
-    d.memory_bytes = in * (m * k + k * n) + out * (p_.beta == 0 ? 1 : 2) * m * n;
+    d.memory_bytes = compulsory_bytes();
+    d.device_bytes = d.memory_bytes * ranks_;
     // With beta the product is added to what the last one left.
     d.traits = {.repeatable = p_.beta == 0, .graph_capturable = true, .searches_best = true};
     return d;
@@ -169,6 +189,9 @@ class Gemm final : public measure::Workload {
     if (reason.empty()) reason = row.unsupported_reason(problem);
     if (reason.empty() && has_scales() && !row.specifics.notes.takes_scales) {
       reason = "takes no factors of blocks";
+    }
+    if (reason.empty() && has_weights() && !row.specifics.notes.takes_weights) {
+      reason = fmt::format("takes no weights in {}", core::to_text(p_.weights));
     }
     if (reason.empty()) reason = sms_unsupported(row, p_.sms, device.facts());
     // On a device that is not here a compiled kernel cannot be loaded: it is taken to run.
@@ -217,12 +240,15 @@ class Gemm final : public measure::Workload {
                 .beta = p_.beta,
                 .a = {case_.data, seed, tag},
                 .b = {case_.data, seed, tag + 1},
-                .c0 = {case_.data, seed, tag + 2}};
+                .c0 = {case_.data, seed, tag + 2},
+                .weights = p_.weights};
     if (has_scales()) {
       product_.a_scales = Source{core::DataKind::positive, seed, tag + 3};
-      product_.b_scales = Source{core::DataKind::positive, seed, tag + 4};
       fill_stored(problem_.a_scales, *product_.a_scales, true, world);
-      fill_stored(problem_.b_scales, *product_.b_scales, true, world);
+    }
+    if (has_scales() || has_weights()) {
+      product_.b_scales = Source{core::DataKind::positive, seed, tag + 4};
+      fill_stored(problem_.b_scales, *product_.b_scales, has_scales(), world);
     }
     fill_stored(problem_.a, product_.a, transposes_a(), world);
     fill_stored(problem_.b, product_.b, transposes_b(), world);
@@ -263,10 +289,7 @@ class Gemm final : public measure::Workload {
       all.push_back(
           {.name = std::move(name), .amount = amount, .unit = std::move(unit), .is_detail = true});
     };
-    detail("global memory, compulsory",
-           gemm::compulsory_bytes(m, n, k, p_.beta, static_cast<double>(core::size_of(case_.type)),
-                                  static_cast<double>(core::size_of(problem_.c.type))),
-           "B");
+    detail("global memory, compulsory", compulsory_bytes(), "B");
     detail("intensity as asked", flop / static_cast<double>(asked->bytes.global()), "FLOP/B");
     detail("loads per result, global", asked->global_loads, "k");
     if (l2_bytes == 0) return all;
@@ -303,10 +326,8 @@ class Gemm final : public measure::Workload {
     std::vector<measure::Field> all{measure::input(field_of("A", problem_.a)),
                                     measure::input(field_of("B", problem_.b)),
                                     measure::output(field_of("C", problem_.c))};
-    if (has_scales()) {
-      all.push_back(measure::input(problem_.a_scales));
-      all.push_back(measure::input(problem_.b_scales));
-    }
+    if (has_scales()) all.push_back(measure::input(problem_.a_scales));
+    if (has_scales() || has_weights()) all.push_back(measure::input(problem_.b_scales));
     return all;
   }
 
@@ -319,6 +340,17 @@ class Gemm final : public measure::Workload {
     return p_.layout == kernels::Layout::nt || p_.layout == kernels::Layout::tt;
   }
   bool has_scales() const { return p_.scales == Scales::blocks; }
+  bool has_weights() const { return p_.weights != gemm::Weights::none; }
+  /// Of each operand once.
+  double compulsory_bytes() const {
+    auto const of = [](device::MatrixView const& view) {
+      return static_cast<double>(view.rows) * static_cast<double>(view.cols) *
+             static_cast<double>(core::size_of(view.type));
+    };
+    double const scales = (has_scales() ? of(problem_.a_scales) : 0) +
+                          (has_scales() || has_weights() ? of(problem_.b_scales) : 0);
+    return of(problem_.a) + of(problem_.b) + scales + (p_.beta == 0 ? 1 : 2) * of(problem_.c);
+  }
   /// A matrix without memory.
   static device::MatrixView stored(core::DataType type, std::int64_t rows, std::int64_t cols,
                                    bool transposed) {
@@ -337,10 +369,8 @@ class Gemm final : public measure::Workload {
     a_ = allocate_matrix(problem_.a, world);
     b_ = allocate_matrix(problem_.b, world);
     c_ = allocate_matrix(problem_.c, world);
-    if (has_scales()) {
-      a_scales_ = allocate_matrix(problem_.a_scales, world);
-      b_scales_ = allocate_matrix(problem_.b_scales, world);
-    }
+    if (has_scales()) a_scales_ = allocate_matrix(problem_.a_scales, world);
+    if (has_scales() || has_weights()) b_scales_ = allocate_matrix(problem_.b_scales, world);
     if (p_.beta != 0) c0_ = {world.device(), problem_.c.type, m_, n_, world.stream()};
     scratch_ = allocate_scratch(gemm::variants(), problem_, selected, world);
   }
@@ -371,55 +401,60 @@ class Gemm final : public measure::Workload {
 
 namespace entries {
 
-extern measure::WorkloadEntry const gemm = measure::entry({
-    .schema = {.name = "gemm",
-               .extents = {"m", "n", "k"},
-               .keys = {.compute = true, .config = true},
-               .defaults = core::Parameters{Parameters{}},
-               .options = {core::options::number("alpha", core::options::at(&Parameters::alpha),
-                                                 "C = alpha A B + beta C"),
-                           core::options::number("beta", core::options::at(&Parameters::beta),
-                                                 "C = alpha A B + beta C"),
-                           core::options::choice(
-                               "layout", core::options::at(&Parameters::layout),
-                               "n or t for A, then for B: as it is or transposed"),
-                           core::options::choice(
-                               "out", core::options::at(&Parameters::out),
-                               "what C is stored as; auto: the element type, i32 of i8, f32 of "
-                               "8-bit floats. 16-bit types: also f32, 8-bit floats: also bf16"),
-                           sms_option(core::options::at(&Parameters::sms)),
-                           core::options::count(
-                               "emulated_moduli", core::options::at(&Parameters::moduli),
-                               "products in i8 of compute = \"emulated\", 2 to 15; 0: as the "
-                               "type's accuracy needs",
-                               {.least = 0, .most = gemm::kMaxModuli}),
-                           core::options::choice(
-                               "scales",
-                               core::options::at(&Parameters::scales),
-                               "of e4m3 and e5m2: a factor for each 128 of k of a row of A and "
-                               "each 128 x 128 of B")},
-               .conflict = conflict},
-    .summary = "C = alpha op(A) op(B) + beta C on each rank",
-    .work = "2 m n k flop per rank",
-    .local = true,
-    .variants = rows_of(gemm::variants()),
-    .make = measure::make<Gemm>,
-    .secondary =
-        {kBankConflicts,
-         kGlobalMemory,
-         kSectorsPerRequest,
-         {"intensity as asked", "FLOP/B",
-          "operations for each byte that threads ask of global memory: without caches the\n"
-          "most that a kernel's own accesses allow. Above its roof there caches serve it."},
-         {"loads per result", "k",
-          "elements that threads load for each element of C, from global or from shared\n"
-          "memory, as a multiple of the inner extent: the formula has 2k."},
-         {"second-level cache", "B/s",
-          "what blocks read of tiles and write of C, by the counts of bank conflicts."},
-         {"first-level cache", "B/s",
-          "every 32-byte sector that a request of a warp touches, by the same counts."},
-         {"shared memory", "wavefronts", "wavefronts of shared memory, by the same counts."}},
-});
+extern measure::WorkloadEntry const gemm =
+    measure::entry({
+        .schema =
+            {.name = "gemm",
+             .extents = {"m", "n", "k"},
+             .keys = {.compute = true, .config = true},
+             .defaults = core::Parameters{Parameters{}},
+             .options = {core::options::number("alpha", core::options::at(&Parameters::alpha),
+                                               "C = alpha A B + beta C"),
+                         core::options::number("beta", core::options::at(&Parameters::beta),
+                                               "C = alpha A B + beta C"),
+                         core::options::choice("layout", core::options::at(&Parameters::layout),
+                                               "n or t for A, then for B: as it is or transposed"),
+                         core::options::choice(
+                             "out", core::options::at(&Parameters::out),
+                             "what C is stored as; auto: the element type, i32 of i8, f32 of "
+                             "8-bit floats. 16-bit types: also f32, 8-bit floats: also bf16"),
+                         sms_option(core::options::at(&Parameters::sms)),
+                         core::options::count(
+                             "emulated_moduli",
+                             core::options::at(&Parameters::moduli),
+                             "products in i8 of compute = \"emulated\", 2 to 15; 0: as the "
+                             "type's accuracy needs",
+                             {.least = 0, .most = gemm::kMaxModuli}),
+                         core::options::choice(
+                             "scales", core::options::at(&Parameters::scales),
+                             "of e4m3 and e5m2: a factor for each 128 of k of a row of A and "
+                             "each 128 x 128 of B"),
+                         core::options::choice(
+                             "weights", core::options::at(&Parameters::weights),
+                             "of 16-bit types: B, stored n x k, is of whole numbers, times a "
+                             "factor for each 128 of k of a column")},
+             .conflict = conflict},
+        .summary = "C = alpha op(A) op(B) + beta C on each rank",
+        .work = "2 m n k flop per rank",
+        .local = true,
+        .variants = rows_of(gemm::variants()),
+        .make = measure::make<Gemm>,
+        .secondary =
+            {kBankConflicts,
+             kGlobalMemory,
+             kSectorsPerRequest,
+             {"intensity as asked", "FLOP/B",
+              "operations for each byte that threads ask of global memory: without caches the\n"
+              "most that a kernel's own accesses allow. Above its roof there caches serve it."},
+             {"loads per result", "k",
+              "elements that threads load for each element of C, from global or from shared\n"
+              "memory, as a multiple of the inner extent: the formula has 2k."},
+             {"second-level cache", "B/s",
+              "what blocks read of tiles and write of C, by the counts of bank conflicts."},
+             {"first-level cache", "B/s",
+              "every 32-byte sector that a request of a warp touches, by the same counts."},
+             {"shared memory", "wavefronts", "wavefronts of shared memory, by the same counts."}},
+    });
 
 }  // namespace entries
 

@@ -5,6 +5,7 @@
 #include "gemm/gemm_moduli.hpp"
 #include "gemm/gemm_parts.hpp"
 #include "kernels/gemm_data.hpp"
+#include "kernels/gemm_weights.hpp"
 #include "kernels/host_kernels.hpp"
 #include "support/expect_fails.hpp"
 #include "support/rows.hpp"
@@ -78,6 +79,16 @@ TEST_P(GemmTest, EqualsSumsOf8BitFloats) {
   }
 }
 
+/// Around tiles and slices of depth, groups that are not full.
+TEST_P(GemmTest, EqualsProductsOfWeights) {
+  if (!variant().specifics.notes.takes_weights) GTEST_SKIP() << "takes none";
+  for (Case const& spec : {Case{1, 1, 2}, {5, 49, 258, -0.5, 2}, {9, 50, 390}, {3, 4, 0, 1, 1}}) {
+    for (Weights const weights : {Weights::i8, Weights::i4}) {
+      expect_weights<core::f16, core::f16>(variant(), weights, spec, *host_.device, host_.stream);
+      expect_weights<core::bf16, float>(variant(), weights, spec, *host_.device, host_.stream);
+    }
+  }
+}
 TEST_P(GemmTest, RefusesOtherTypes) {
   device::MatrixView const x{nullptr, DataType::i8, 2, 2, 2};
 

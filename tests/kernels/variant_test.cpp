@@ -435,6 +435,13 @@ struct Gemm {
       along.transpose_b = true;
       problems.push_back(along);
     }
+    if (core::size_of(s.types.in) == 2 && tb) {
+      Problem weighted = problem;
+      weighted.b = matrix(2, DataType::i8, s.cols, s.inner);
+      weighted.b_scales = matrix(4, s.types.in, s.inner / gemm::kScaled + 1, s.cols);
+      weighted.weights = gemm::Weights::i8;
+      problems.push_back(weighted);
+    }
     if (s.rows == Sketch{}.rows && s.cols == Sketch{}.cols) {
       constexpr std::int64_t kThin = 16;
       Problem inner = problem;

@@ -88,25 +88,36 @@ thread_local PackBuffer packed_slice;
 thread_local PackBuffer packed_block;
 thread_local PackBuffer band_of_sums;
 
+/// Weights of 4 bits, two to a byte, as a pointer to elements.
+struct Halves {
+  std::int8_t const* bytes;
+  std::int64_t first = 0;
+
+  float operator[](std::int64_t i) const {
+    return static_cast<float>(half_of(bytes[(first + i) >> 1], (first + i) & 1));
+  }
+  Halves operator+(std::int64_t n) const { return {bytes, first + n}; }
+};
+
 /// op(A) or op(B) as strides: element (w, p) of a panel, w across it and p along k.
-template <class T>
+template <class Pointer>
 struct Strided {
-  T const* data;
+  Pointer data;
   std::int64_t across;
   std::int64_t along;
 };
 
 /// Of a panel's elements: the factor of (w, p) is data[w / kWide * across + p / kScaled * along].
-template <int kWide>
+template <int kWide, class Factor = float>
 struct Factors {
-  float const* data;
+  Factor const* data;
   std::int64_t across;
   std::int64_t along;
 
   template <int kWidth, class T>
   void apply(std::int64_t first_line, std::int64_t width, core::Range depth, T* panel) const {
     for (std::int64_t p = 0; p < depth.count; ++p) {
-      float const* const factor = data + (depth.first + p) / kScaled * along;
+      Factor const* const factor = data + (depth.first + p) / kScaled * along;
       for (std::int64_t w = 0; w < width; ++w) {
         panel[p * kWidth + w] *= static_cast<T>(factor[(first_line + w) / kWide * across]);
       }
@@ -115,11 +126,11 @@ struct Factors {
 };
 
 /// Packs `width` <= kWidth lines of kc elements so that the kWidth values of one step lie together.
-template <int kWidth, class In, class T>
-void pack_panel(Strided<In> from, std::int64_t width, std::int64_t kc, T* to) {
+template <int kWidth, class Pointer, class T>
+void pack_panel(Strided<Pointer> from, std::int64_t width, std::int64_t kc, T* to) {
   if (width == kWidth && from.across == 1) {
     for (std::int64_t p = 0; p < kc; ++p) {
-      In const* const line = from.data + p * from.along;
+      auto const line = from.data + p * from.along;
       T widened[kWidth];  // cannot overlap the line
       for (int w = 0; w < kWidth; ++w) widened[w] = static_cast<T>(line[w]);
       std::memcpy(to + p * kWidth, widened, sizeof widened);
@@ -223,10 +234,14 @@ void multiply_tile(std::int64_t kc, T const* a, T const* b, Target<T> const& tar
 
 /// One product of A and B of In, with sums in T, into C of Out; i32 comes as std::uint32_t, whose
 /// overflow is defined.
-template <class In, class T, class Out>
+template <class In, class T, class Out, class PointerB = In const*>
 class Product {
  public:
   using Block = Blocking<T>;
+  static constexpr bool kHasWeights = !std::is_same_v<PointerB, In const*>;
+  /// Of blocks of B, or of each column of weights.
+  using FactorsOfB =
+      std::conditional_t<kHasWeights, Factors<1, In>, Factors<static_cast<int>(kScaled)>>;
 
   explicit Product(Problem const& p)
       : m_{p.m()},
@@ -234,10 +249,10 @@ class Product {
         k_{p.k()},
         a_{static_cast<In const*>(p.a.data), p.transpose_a ? 1 : p.a.ld,
            p.transpose_a ? p.a.ld : 1},
-        b_{static_cast<In const*>(p.b.data), p.transpose_b ? p.b.ld : 1,
+        b_{elements_of_b(p), p.transpose_b ? p.b.ld * per_byte(p.weights) : 1,
            p.transpose_b ? 1 : p.b.ld},
         a_factors_{static_cast<float const*>(p.a_scales.data), 1, p.a_scales.ld},
-        b_factors_{static_cast<float const*>(p.b_scales.data), p.b_scales.ld, 1},
+        b_factors_{factors_of_b(p)},
         c_{static_cast<Out*>(p.c.data)},
         ldc_{p.c.ld},
         alpha_{convert(p.alpha)},
@@ -259,6 +274,19 @@ class Product {
   }
 
  private:
+  static PointerB elements_of_b(Problem const& p) {
+    if constexpr (std::is_same_v<PointerB, Halves>) {
+      return {static_cast<std::int8_t const*>(p.b.data)};
+    } else {
+      return static_cast<PointerB>(p.b.data);
+    }
+  }
+  static FactorsOfB factors_of_b(Problem const& p) {
+    if constexpr (kHasWeights)
+      return {static_cast<In const*>(p.b_scales.data), 1, p.b_scales.ld};
+    else
+      return {static_cast<float const*>(p.b_scales.data), p.b_scales.ld, 1};
+  }
   static T convert(double x) {
     if constexpr (std::is_integral_v<T>) return static_cast<T>(static_cast<std::int64_t>(x));
     return static_cast<T>(x);
@@ -315,14 +343,14 @@ class Product {
   }
 
   /// Packs the lines `across` of x in panels of kWidth, over `depth`.
-  template <int kWidth, int kWide>
-  static T const* pack(Strided<In> x, Factors<kWide> const& factors, core::Range across,
+  template <int kWidth, class Pointer, class FactorsOfIt>
+  static T const* pack(Strided<Pointer> x, FactorsOfIt const& factors, core::Range across,
                        core::Range depth, PackBuffer& buffer) {
     if (depth.count == 0) return nullptr;
     T* const packed = buffer.elements<T>(divide_up(across.count, kWidth) * kWidth * depth.count);
     for (std::int64_t w = 0; w < across.count; w += kWidth) {
-      Strided<In> from = x;
-      from.data += (across.first + w) * x.across + depth.first * x.along;
+      Strided<Pointer> from = x;
+      from.data = from.data + (across.first + w) * x.across + depth.first * x.along;
       std::int64_t const width = std::min<std::int64_t>(kWidth, across.count - w);
       T* const panel = packed + w * depth.count;
       pack_panel<kWidth>(from, width, depth.count, panel);
@@ -347,25 +375,35 @@ class Product {
   }
 
   std::int64_t m_, n_, k_;
-  Strided<In> a_, b_;
+  Strided<In const*> a_;
+  Strided<PointerB> b_;
   Factors<1> a_factors_;
-  Factors<kScaled> b_factors_;
+  FactorsOfB b_factors_;
   Out* c_;
   std::int64_t ldc_;
   T alpha_, beta_;
 };
 
-template <class In, class T = In, class Out = In>
+template <class In, class T = In, class Out = In, class PointerB = In const*>
 void enqueue(Problem const& problem, device::StreamView stream) {
-  stream.run([problem, stream] { Product<In, T, Out>{problem}.run(stream); });
+  stream.run([problem, stream] { Product<In, T, Out, PointerB>{problem}.run(stream); });
 }
 
-template <class In, class Narrow = In>
+template <class In, class Narrow = In, class PointerB = In const*>
 void enqueue_in_f32(Problem const& problem, device::StreamView stream) {
   if (problem.c.type == core::DataType::f32) {
-    enqueue<In, float, float>(problem, stream);
+    enqueue<In, float, float, PointerB>(problem, stream);
   } else {
-    enqueue<In, float, Narrow>(problem, stream);
+    enqueue<In, float, Narrow, PointerB>(problem, stream);
+  }
+}
+
+template <class In>
+void enqueue_16_bits(Problem const& problem, device::StreamView stream) {
+  switch (problem.weights) {
+    case Weights::none: return enqueue_in_f32<In>(problem, stream);
+    case Weights::i8: return enqueue_in_f32<In, In, std::int8_t const*>(problem, stream);
+    case Weights::i4: return enqueue_in_f32<In, In, Halves>(problem, stream);
   }
 }
 
@@ -373,8 +411,8 @@ void launch(Problem const& problem, device::StreamView stream) {
   switch (problem.a.type) {
     case core::DataType::f64: return enqueue<double>(problem, stream);
     case core::DataType::f32: return enqueue<float>(problem, stream);
-    case core::DataType::f16: return enqueue_in_f32<core::f16>(problem, stream);
-    case core::DataType::bf16: return enqueue_in_f32<core::bf16>(problem, stream);
+    case core::DataType::f16: return enqueue_16_bits<core::f16>(problem, stream);
+    case core::DataType::bf16: return enqueue_16_bits<core::bf16>(problem, stream);
     case core::DataType::e4m3: return enqueue_in_f32<core::e4m3, core::bf16>(problem, stream);
     case core::DataType::e5m2: return enqueue_in_f32<core::e5m2, core::bf16>(problem, stream);
     case core::DataType::i8:
@@ -405,6 +443,6 @@ extern constinit Variant<Problem> const host_simd{
      .source = "own, after Goto and van de Geijn 2008",
      .summary = "packed panels and register tiles in vectors of the host's width"},
     launch,
-    {.unsupported = whole_scalars, .notes = {.takes_scales = true}}};
+    {.unsupported = whole_scalars, .notes = {.takes_scales = true, .takes_weights = true}}};
 
 }  // namespace quadrille::kernels::gemm

@@ -17,10 +17,22 @@
 namespace quadrille::kernels::gemm {
 namespace {
 
+/// Element (q, j) of op(B).
+template <class T>
+double element_of_b(Problem const& p, std::int64_t q, std::int64_t j) {
+  if (p.weights != Weights::none) {
+    std::int64_t const each = per_byte(p.weights);
+    std::int8_t const byte = p.b.as<std::int8_t>()[j * p.b.ld + q / each];
+    auto const factor = static_cast<double>(p.b_scales.as<T>()[q / kScaled * p.b_scales.ld + j]);
+    return factor * (each == 1 ? byte : half_of(byte, q % each));
+  }
+  auto const* const b = p.b.as<T>();
+  return static_cast<double>(p.transpose_b ? b[j * p.b.ld + q] : b[q * p.b.ld + j]);
+}
+
 template <class T, class Out>
 void multiply(Problem const& p) {
   auto const* a = p.a.as<T>();
-  auto const* b = p.b.as<T>();
   auto* c = p.c.as<Out>();
   auto const* const a_scales = static_cast<float const*>(p.a_scales.data);
   auto const* const b_scales = static_cast<float const*>(p.b_scales.data);
@@ -29,12 +41,11 @@ void multiply(Problem const& p) {
       double sum = 0;
       for (std::int64_t q = 0; q < p.k(); ++q) {
         T const x = p.transpose_a ? a[q * p.a.ld + i] : a[i * p.a.ld + q];
-        T const y = p.transpose_b ? b[j * p.b.ld + q] : b[q * p.b.ld + j];
         double const scale = a_scales == nullptr
                                  ? 1
                                  : static_cast<double>(a_scales[q / kScaled * p.a_scales.ld + i]) *
                                        b_scales[j / kScaled * p.b_scales.ld + q / kScaled];
-        sum += static_cast<double>(x) * static_cast<double>(y) * scale;
+        sum += static_cast<double>(x) * element_of_b<T>(p, q, j) * scale;
       }
       double result = p.alpha * sum;
       if (p.beta != 0) result += p.beta * static_cast<double>(c[i * p.c.ld + j]);
@@ -77,6 +88,6 @@ extern constinit Variant<Problem> const reference{
      .source = "own",
      .summary = "three loops, one thread, sums in f64"},
     launch,
-    {.notes = {.takes_scales = true}}};
+    {.notes = {.takes_scales = true, .takes_weights = true}}};
 
 }  // namespace quadrille::kernels::gemm

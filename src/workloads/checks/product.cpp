@@ -48,20 +48,25 @@ void read_row(Source const& source, core::DataType type, Layout const& layout, s
   read(source, type, local.count, hash_of, values);
 }
 
-/// Multiplies by the factors of blocks, where there are some: value n is that of (row(n), col(n)), and
-/// `rows` have one factor.
+/// Blocks of so many rows and columns, which have one factor each.
+struct Factors {
+  std::optional<Source> const& source;
+  core::DataType type;
+  std::int64_t rows, cols;
+};
+
+/// Multiplies by the factors, where there are some: value n is that of (row(n), col(n)).
 template <class Row, class Col>
-void apply_scales(std::optional<Source> const& scales, std::int64_t rows, Row const& row,
-                  Col const& col, std::vector<double>& values) {
-  if (!scales) return;
+void apply(Factors const& factors, Row const& row, Col const& col, std::vector<double>& values) {
+  if (!factors.source) return;
   std::pair<std::int64_t, std::int64_t> block{-1, -1};
   double factor = 1;
   for (std::size_t n = 0; n < values.size(); ++n) {
     auto const at = static_cast<std::int64_t>(n);
-    std::pair const here{row(at) / rows, col(at) / kernels::gemm::kScaled};
+    std::pair const here{row(at) / factors.rows, col(at) / factors.cols};
     if (here != block) {
       block = here;
-      factor = scales->at<float>(here.first, here.second);
+      factor = stored(*factors.source, factors.type, here.first, here.second);
     }
     values[n] *= factor;
   }
@@ -131,7 +136,7 @@ bool is_exact(Product const& p) {
   double const epsilon =
       std::max(core::epsilon_of(p.out), kernels::gemm::epsilon_of(p.out, p.compute, p.moduli));
   if (epsilon == 0) return whole_scalars;
-  if (!whole_scalars || !core::is_whole(p.a.kind) || p.a_scales) return false;
+  if (!whole_scalars || !core::is_whole(p.a.kind) || p.b_scales) return false;
   double const largest = largest_of(p.a.kind);
   return (std::abs(p.alpha) * static_cast<double>(p.k) * largest * largest +
           std::abs(p.beta) * largest) *
@@ -243,6 +248,28 @@ class Checker {
     return exact_ || difference == 0 ? difference : difference / bound;
   }
 
+  bool has_weights() const { return p_.weights != kernels::gemm::Weights::none; }
+  Factors factors_of_a() const {
+    return {p_.a_scales, core::DataType::f32, 1, kernels::gemm::kScaled};
+  }
+  core::DataType type_of_b() const { return has_weights() ? core::DataType::i8 : p_.type; }
+  std::int64_t stored_row_of_b(std::int64_t l) const {
+    return l / kernels::gemm::per_byte(p_.weights);
+  }
+  /// Makes of elements (row(n), col(n)) as they are stored those of B.
+  template <class Row, class Col>
+  void complete_b(Row const& row, Col const& col, std::vector<double>& values) const {
+    if (p_.weights == kernels::gemm::Weights::i4) {
+      for (std::size_t n = 0; n < values.size(); ++n) {
+        values[n] = kernels::gemm::half_of(static_cast<std::int8_t>(values[n]),
+                                           row(static_cast<std::int64_t>(n)) % 2);
+      }
+    }
+    Factors const factors{p_.b_scales, has_weights() ? p_.type : core::DataType::f32,
+                          kernels::gemm::kScaled, has_weights() ? 1 : kernels::gemm::kScaled};
+    apply(factors, row, col, values);
+  }
+
   /// Of an element of this rank's part of C.
   struct Place {
     std::int64_t row, col;
@@ -267,7 +294,7 @@ class Checker {
         std::int64_t const first = part * kPart, count = std::min(kPart, p_.k - first);
         keys.clear();
         for (std::int64_t l = first; l < first + count; ++l) {
-          keys.push_back(core::row_key(p_.b.seed, p_.b.tag, l));
+          keys.push_back(core::row_key(p_.b.seed, p_.b.tag, stored_row_of_b(l)));
         }
         for (std::size_t n = 0; n < places.size(); ++n) {
           std::uint64_t const key =
@@ -277,17 +304,15 @@ class Checker {
               p_.a, p_.type, count,
               [&](std::int64_t l) { return core::element_hash(key, first + l); }, a);
           read(
-              p_.b, p_.type, count,
+              p_.b, type_of_b(), count,
               [&](std::int64_t l) {
                 return core::element_hash(keys[static_cast<std::size_t>(l)], col);
               },
               b);
-          apply_scales(
-              p_.a_scales, 1, [&](auto) { return layout_.c.global_row(places[n].row); },
+          apply(
+              factors_of_a(), [&](auto) { return layout_.c.global_row(places[n].row); },
               [&](std::int64_t l) { return first + l; }, a);
-          apply_scales(
-              p_.b_scales, kernels::gemm::kScaled, [&](std::int64_t l) { return first + l; },
-              [&](auto) { return col; }, b);
+          complete_b([&](std::int64_t l) { return first + l; }, [&](auto) { return col; }, b);
           InnerProduct sum;
           for (std::size_t l = 0; l < a.size(); ++l) {
             sum.sum += static_cast<long double>(a[l]) * b[l];
@@ -426,10 +451,9 @@ class Checker {
         for (std::int64_t i = rows.first + mine.first; i < rows.first + mine.first + mine.count;
              ++i) {
           std::int64_t const row = layout_.b.global_row(i);
-          read_row(p_.b, p_.type, layout_.b, row, chunk, b);
-          apply_scales(
-              p_.b_scales, kernels::gemm::kScaled, [&](auto) { return row; },
-              [&](std::int64_t j) { return layout_.b.global_col(chunk.first + j); }, b);
+          read_row(p_.b, type_of_b(), layout_.b, stored_row_of_b(row), chunk, b);
+          complete_b([&](auto) { return row; },
+                     [&](std::int64_t j) { return layout_.b.global_col(chunk.first + j); }, b);
           for (std::size_t j = 0; j < b.size(); ++j) squares[j] += square(b[j]);
           if (factor == nullptr) continue;
           auto const at = static_cast<std::size_t>(row - depth.first);
@@ -461,8 +485,8 @@ class Checker {
         auto const at = static_cast<std::size_t>(row - tile.first);
         for_parts(cols, tiles_.chunk, [&](core::Range const& chunk) {
           read_row(p_.a, p_.type, layout_.a, row, chunk, a);
-          apply_scales(
-              p_.a_scales, 1, [&](auto) { return row; },
+          apply(
+              factors_of_a(), [&](auto) { return row; },
               [&](std::int64_t l) { return layout_.a.global_col(chunk.first + l); }, a);
           auto const col = [&](std::size_t l) {
             return static_cast<std::size_t>(

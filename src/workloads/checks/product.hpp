@@ -12,7 +12,7 @@ namespace quadrille::workloads {
 /// C = alpha A B + beta C0 with A (m x k), B (k x n), C0 from the generator.
 struct Product {
   std::int64_t m = 0, n = 0, k = 0;
-  core::DataType type = core::DataType::f64;   ///< of A and B
+  core::DataType type = core::DataType::f64;   ///< of A, and of B without weights
   core::DataType out = core::DataType::f64;    ///< of C and C0
   core::Compute compute = core::Compute::f64;  ///< what products are multiplied and added in
   int moduli = 0;                              ///< of an emulated one that somebody chose
@@ -20,8 +20,11 @@ struct Product {
   double alpha = 1;
   double beta = 0;
   Source a, b, c0;
-  /// Factors of A(i, l), at (i, l / 128), and of B(l, j), at (l / 128, j / 128), in f32.
+  /// Factors of A(i, l), at (i, l / 128), and of B(l, j), at (l / 128, j / 128), in f32; of weights in
+  /// `type`, at (l / 128, j).
   std::optional<Source> a_scales{}, b_scales{};
+  /// B(l, j) is the source's i8 at (l, j), or of 4 bits a half of that at (l / 2, j).
+  kernels::gemm::Weights weights = kernels::gemm::Weights::none;
 };
 
 /// Which parts this rank holds. `shared` is false when every rank has a product of its own.
