@@ -76,6 +76,7 @@ QUAD_TABLE(Variant<Problem> const, kTable,
   split_k,
   thin_k,
   tall,
+  batched,
   thread_tile_8x16,
   multistage,
   persistent,
@@ -135,6 +136,26 @@ void require_matrix(device::MatrixView const& x, char const* name) {
 
 Variants<Problem> variants() { return kTable; }
 
+Problem Problem::group(std::int64_t number) const {
+  if (groups.count == 1) return *this;
+  Problem one = *this;
+  std::int64_t const first = groups.first_rows[number],
+                     rows = groups.first_rows[number + 1] - first;
+  one.a = transpose_a ? a.block(0, first, a.rows, rows) : a.block(first, 0, rows, a.cols);
+  std::int64_t const of_b = transpose_b ? n() : k();
+  one.b = b.block(number * of_b, 0, of_b, b.cols);
+  one.c = c.block(first, 0, rows, c.cols);
+  one.groups = {};
+  return one;
+}
+
+bool Problem::has_equal_groups() const {
+  for (std::int64_t g = 0; g < groups.count && groups.count > 1; ++g) {
+    if (groups.first_rows[g + 1] != (g + 1) * groups.first_rows[1]) return false;
+  }
+  return true;
+}
+
 TileExtents tile_of(Variant<Problem> const& row, Configuration const& configuration) {
   Problem::Notes const& notes = row.specifics.notes;
   if (notes.configured == nullptr) return notes.tile;
@@ -149,7 +170,7 @@ CountedAccesses const* counted_like(Variant<Problem> const& row, Problem const& 
   auto const element_bytes = static_cast<std::int64_t>(core::size_of(problem.a.type));
   auto const* const counted =
       find_accesses(Problem::kOperation, row, core::size_of(problem.a.type), problem.configuration);
-  if (counted == nullptr || problem.beta != 0) return nullptr;
+  if (counted == nullptr || problem.beta != 0 || problem.groups.count > 1) return nullptr;
   auto const [rows, cols, depth] = tile_of(row, problem.configuration);
   std::int64_t const m = problem.m(), n = problem.n(), k = problem.k();
   bool const is_whole = m % rows == 0 && n % cols == 0 && k % depth == 0 &&
@@ -211,9 +232,11 @@ void require_consistent(Problem const& problem) {
   QUAD_REQUIRE(problem.b.type == type_of_b, "gemm: A and B differ in type");
   QUAD_REQUIRE(!has_weights || problem.transpose_b, "gemm: weights are stored n x k");
   std::int64_t const m = problem.transpose_a ? problem.a.cols : problem.a.rows;
-  std::int64_t const n = problem.transpose_b ? problem.b.rows : problem.b.cols;
+  std::int64_t const count = problem.groups.count;
+  QUAD_REQUIRE(problem.b.rows % count == 0, "gemm: the groups differ in B");
+  std::int64_t const n = problem.transpose_b ? problem.b.rows / count : problem.b.cols;
   std::int64_t const k =
-      problem.transpose_b ? problem.b.cols * per_byte(problem.weights) : problem.b.rows;
+      problem.transpose_b ? problem.b.cols * per_byte(problem.weights) : problem.b.rows / count;
   QUAD_REQUIRE(m == problem.m(), "gemm: op(A) and C differ in rows");
   QUAD_REQUIRE(n == problem.n(), "gemm: op(B) and C differ in columns");
   QUAD_REQUIRE(k == problem.k(), "gemm: columns of op(A) differ from rows of op(B)");

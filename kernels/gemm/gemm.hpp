@@ -34,6 +34,18 @@ constexpr int half_of(std::int8_t byte, std::int64_t half) {
                    : byte >> 4;
 }
 
+/// Products of one call: each has some rows of op(A) and of C, and a B of its own. Both lie one behind the
+/// other.
+struct Groups {
+  std::int64_t count = 1;
+  /// Where the rows of each begin and those of the last end, count + 1 numbers; without memory all are
+  /// one product's. For the host, and for the device that multiplies.
+  std::int64_t const* first_rows = nullptr;
+  std::int64_t const* first_rows_on_device = nullptr;
+
+  bool operator==(Groups const&) const = default;
+};
+
 /// C = alpha op(A) op(B) + beta C, row-major; op(A) is m x k, op(B) k x n, C m x n.
 /// With beta == 0, C is written and never read. Any extent may be 0.
 struct Problem {
@@ -45,6 +57,7 @@ struct Problem {
     TileExtents (*configured)(Configuration const& configuration) = nullptr;
     bool takes_scales = false;            ///< Problem::a_scales and b_scales of blocks
     bool takes_weights = false;           ///< Problem::weights, alone
+    bool takes_groups = false;            ///< Problem::groups
     bool bounds_multiprocessors = false;  ///< starts no more blocks than Problem::multiprocessors
   };
 
@@ -65,7 +78,8 @@ struct Problem {
   /// For variants that note it. Then b is of bytes, transposed, and b_scales are of the type of A, at
   /// [k / 128][column].
   Weights weights = Weights::none;
-  int moduli = 0;  ///< of an emulated product; 0: core::emulating_products()
+  Groups groups{};  ///< for variants that note it
+  int moduli = 0;   ///< of an emulated product; 0: core::emulating_products()
   /// On a GPU: blocks stay for one tile alone, and no tile is split. Kernels of other streams get
   /// multiprocessors meanwhile, and no tile waits for blocks that those displace.
   bool yields = false;
@@ -78,6 +92,11 @@ struct Problem {
   std::int64_t m() const { return c.rows; }
   std::int64_t n() const { return c.cols; }
   std::int64_t k() const { return transpose_a ? a.rows : a.cols; }
+
+  /// One of the products.
+  Problem group(std::int64_t number) const;
+  /// Whether all have as many rows as the first.
+  bool has_equal_groups() const;
 };
 inline constexpr std::int64_t kScratchCounters = 1024;
 /// Elements of k, and columns of B, that have one factor.

@@ -5,6 +5,7 @@
 #include "gemm/vendor/gemm_library.hpp"
 #include "workloads/checks/limits.hpp"
 #include "workloads/checks/product.hpp"
+#include "workloads/lengths.hpp"
 #include "workloads/secondary.hpp"
 #include "workloads/tables.hpp"
 
@@ -50,6 +51,8 @@ struct Parameters {
   std::int64_t moduli = 0;
   Scales scales = Scales::none;
   gemm::Weights weights = gemm::Weights::none;
+  std::int64_t groups = 1;
+  Lengths group_rows = Lengths::equal;
   bool operator==(Parameters const&) const = default;
 };
 
@@ -70,6 +73,25 @@ core::DataType type_of_c(core::Case const& spec) {
     case Out::i32: return core::DataType::i32;
   }
   return spec.type;
+}
+
+constexpr std::int64_t kMaxGroups = 65535;  // of a grid
+
+/// Where the rows of each group begin, and where the last end: m for each on average.
+std::vector<std::int64_t> first_rows_of(core::Case const& spec) {
+  constexpr std::uint64_t kRowsTag = 0x726f77;
+  auto const& keys = spec.parameters.as<Parameters>();
+  auto const m = static_cast<double>(spec.size[0]), groups = static_cast<double>(keys.groups);
+  std::vector<double> ends{0};
+  for (std::int64_t g = 0; g < keys.groups; ++g) {
+    double const most = std::max(1.0, 2 * m);
+    ends.push_back(ends.back() + length_of(keys.group_rows, draw(spec.seed, kRowsTag, g), most));
+  }
+  std::vector<std::int64_t> rows;
+  for (double const end : ends) {
+    rows.push_back(static_cast<std::int64_t>(std::round(end / ends.back() * m * groups)));
+  }
+  return rows;
 }
 
 /// Calls f(row, configuration as it was read) for each variant that `config` gives values, also where
@@ -122,6 +144,14 @@ std::string conflict(core::Case const& spec) {
                          spec.size[2]);
     }
   }
+  bool const has_factors = keys.scales != Scales::none || keys.weights != gemm::Weights::none;
+  if (keys.groups > 1 && has_factors) {
+    return "groups have neither scales nor weights; take either out";
+  }
+  if (keys.groups == 1 && keys.group_rows != Lengths::equal) {
+    return fmt::format("group_rows = \"{}\" belongs to groups of 2 and more; take it out",
+                       core::to_text(keys.group_rows));
+  }
   if (keys.moduli > 0 && spec.compute != core::Compute::emulated) {
     return "emulated_moduli belongs to compute = \"emulated\"; take it out";
   }
@@ -135,7 +165,7 @@ class Gemm final : public measure::Workload {
   Gemm(core::Case const& spec, int ranks, int rank)
       : case_{spec},
         p_{spec.parameters.as<Parameters>()},
-        m_{spec.size[0]},
+        m_{spec.size[0] * p_.groups},
         n_{spec.size[1]},
         k_{spec.size[2]},
         ranks_{ranks},
@@ -143,7 +173,7 @@ class Gemm final : public measure::Workload {
     problem_.a = stored(case_.type, m_, k_, transposes_a());
     problem_.b = has_weights()
                      ? stored(core::DataType::i8, k_ / gemm::per_byte(p_.weights), n_, true)
-                     : stored(case_.type, k_, n_, transposes_b());
+                     : stored_groups_of_b();
     problem_.c = stored(type_of_c(case_), m_, n_, false);
     problem_.alpha = p_.alpha;
     problem_.beta = p_.beta;
@@ -153,6 +183,10 @@ class Gemm final : public measure::Workload {
     problem_.multiprocessors = static_cast<int>(p_.sms);
     problem_.moduli = static_cast<int>(p_.moduli);
     problem_.weights = p_.weights;
+    if (p_.groups > 1) {
+      first_rows_ = first_rows_of(case_);
+      problem_.groups = {p_.groups, first_rows_.data(), first_rows_.data()};
+    }
     std::int64_t const blocks = (k_ + gemm::kScaled - 1) / gemm::kScaled,
                        columns = (n_ + gemm::kScaled - 1) / gemm::kScaled;
     if (has_weights()) problem_.b_scales = stored(case_.type, blocks, n_, false);
@@ -193,6 +227,9 @@ class Gemm final : public measure::Workload {
     if (reason.empty() && has_weights() && !row.specifics.notes.takes_weights) {
       reason = fmt::format("takes no weights in {}", core::to_text(p_.weights));
     }
+    if (reason.empty() && p_.groups > 1 && !row.specifics.notes.takes_groups) {
+      reason = "multiplies one group at a time";
+    }
     if (reason.empty()) reason = sms_unsupported(row, p_.sms, device.facts());
     // On a device that is not here a compiled kernel cannot be loaded: it is taken to run.
     bool const is_ready = problem.configuration.is_empty() || device.facts().index < 0 ||
@@ -227,32 +264,41 @@ class Gemm final : public measure::Workload {
   void prepare(comm::World& world, std::uint64_t seed,
                measure::Selection const& selected) override {
     if (c_.view().data == nullptr) allocate(world, selected);
-    // Tags differ by rank, so that another rank's data are wrong data.
-    auto const tag = static_cast<std::uint64_t>(8 * rank_);
-    product_ = {.m = m_,
-                .n = n_,
-                .k = k_,
-                .type = case_.type,
-                .out = problem_.c.type,
-                .compute = compute(),
-                .moduli = problem_.moduli,
-                .alpha = p_.alpha,
-                .beta = p_.beta,
-                .a = {case_.data, seed, tag},
-                .b = {case_.data, seed, tag + 1},
-                .c0 = {case_.data, seed, tag + 2},
-                .weights = p_.weights};
+    products_.clear();
+    for (std::int64_t g = 0; g < p_.groups; ++g) fill_group(g, seed, world);
+  }
+
+  void fill_group(std::int64_t number, std::uint64_t seed, comm::World const& world) {
+    gemm::Problem const problem = problem_.group(number);
+    // Tags differ by rank and group, so that data of another are wrong data.
+    auto const tag = static_cast<std::uint64_t>(8 * (rank_ + ranks_ * number));
+    Product product{.m = problem.m(),
+                    .n = n_,
+                    .k = k_,
+                    .type = case_.type,
+                    .out = problem_.c.type,
+                    .compute = compute(),
+                    .moduli = problem_.moduli,
+                    .alpha = p_.alpha,
+                    .beta = p_.beta,
+                    .a = {case_.data, seed, tag},
+                    .b = {case_.data, seed, tag + 1},
+                    .c0 = {case_.data, seed, tag + 2},
+                    .weights = p_.weights};
     if (has_scales()) {
-      product_.a_scales = Source{core::DataKind::positive, seed, tag + 3};
-      fill_stored(problem_.a_scales, *product_.a_scales, true, world);
+      product.a_scales = Source{core::DataKind::positive, seed, tag + 3};
+      fill_stored(problem.a_scales, *product.a_scales, true, world);
     }
     if (has_scales() || has_weights()) {
-      product_.b_scales = Source{core::DataKind::positive, seed, tag + 4};
-      fill_stored(problem_.b_scales, *product_.b_scales, has_scales(), world);
+      product.b_scales = Source{core::DataKind::positive, seed, tag + 4};
+      fill_stored(problem.b_scales, *product.b_scales, has_scales(), world);
     }
-    fill_stored(problem_.a, product_.a, transposes_a(), world);
-    fill_stored(problem_.b, product_.b, transposes_b(), world);
-    if (p_.beta != 0) fill(c0_.view(), whole(m_, n_), product_.c0, world);
+    fill_stored(problem.a, product.a, transposes_a(), world);
+    fill_stored(problem.b, product.b, transposes_b(), world);
+    if (p_.beta != 0) {
+      fill(group_of(c0_.view(), number), whole(product.m, n_), product.c0, world);
+    }
+    products_.push_back(product);
   }
 
   void reset(comm::World& world, kernels::VariantInfo const&) override {
@@ -318,8 +364,29 @@ class Gemm final : public measure::Workload {
   }
 
   measure::Verdict validate(comm::World& world) override {
-    ProductLayout const layout{whole(m_, k_), whole(k_, n_), whole(m_, n_), false};
-    return check_product(product_, layout, c_.view(), world, case_.check);
+    // Of many groups a sample for a check of samples.
+    constexpr std::int64_t kSampledGroups = 64;
+    std::int64_t const step =
+        case_.check == core::Check::full
+            ? 1
+            : std::max<std::int64_t>(1, (p_.groups - 1) / (kSampledGroups - 1));
+    measure::Verdict all{.valid = true};
+    for (std::int64_t g = 0; g < p_.groups; g += step) {
+      Product const& product = products_[static_cast<std::size_t>(g)];
+      if (p_.groups > 1 && product.m == 0) continue;
+      ProductLayout const layout{whole(product.m, k_), whole(k_, n_), whole(product.m, n_), false};
+      measure::Verdict const one =
+          check_product(product, layout, group_of(c_.view(), g), world, case_.check);
+      if (p_.groups == 1 || !one.skipped.empty()) return one;
+      all.valid = all.valid && one.valid;
+      all.error = std::max(all.error, one.error);
+      all.allowed = one.allowed;
+      all.wrong += one.wrong;
+      if (all.detail.empty() && !one.detail.empty()) {
+        all.detail = fmt::format("group {}: {}", g, one.detail);
+      }
+    }
+    return all;
   }
 
   std::vector<measure::Field> fields() override {
@@ -338,6 +405,18 @@ class Gemm final : public measure::Workload {
   }
   bool transposes_b() const {
     return p_.layout == kernels::Layout::nt || p_.layout == kernels::Layout::tt;
+  }
+  /// All B, one below the other as they are stored.
+  device::MatrixView stored_groups_of_b() const {
+    device::MatrixView view = stored(case_.type, k_, n_, transposes_b());
+    view.rows *= p_.groups;
+    return view;
+  }
+  /// Its rows of C or C0.
+  device::MatrixView group_of(device::MatrixView const& view, std::int64_t number) const {
+    if (p_.groups == 1) return view;
+    auto const g = static_cast<std::size_t>(number);
+    return view.block(first_rows_[g], 0, first_rows_[g + 1] - first_rows_[g], n_);
   }
   bool has_scales() const { return p_.scales == Scales::blocks; }
   bool has_weights() const { return p_.weights != gemm::Weights::none; }
@@ -371,6 +450,13 @@ class Gemm final : public measure::Workload {
     c_ = allocate_matrix(problem_.c, world);
     if (has_scales()) a_scales_ = allocate_matrix(problem_.a_scales, world);
     if (has_scales() || has_weights()) b_scales_ = allocate_matrix(problem_.b_scales, world);
+    if (p_.groups > 1) {
+      auto const count = static_cast<std::int64_t>(first_rows_.size());
+      first_rows_there_ = {world.device(), count, world.stream()};
+      world.stream().copy(first_rows_there_.data(), first_rows_.data(),
+                          first_rows_.size() * sizeof(std::int64_t));
+      problem_.groups.first_rows_on_device = first_rows_there_.data();
+    }
     if (p_.beta != 0) c0_ = {world.device(), problem_.c.type, m_, n_, world.stream()};
     scratch_ = allocate_scratch(gemm::variants(), problem_, selected, world);
   }
@@ -392,7 +478,9 @@ class Gemm final : public measure::Workload {
   gemm::Problem problem_;  // without memory before prepare()
   std::map<kernels::VariantInfo const*, kernels::Configuration> configurations_;
   kernels::Variant<gemm::Problem> const* launched_ = nullptr;
-  Product product_;
+  std::vector<std::int64_t> first_rows_;  ///< of groups
+  device::Buffer<std::int64_t> first_rows_there_;
+  std::vector<Product> products_;  ///< of each group
   device::Matrix a_, b_, c_, c0_, a_scales_, b_scales_;
   device::Buffer<std::byte> scratch_;
 };
@@ -432,7 +520,14 @@ extern measure::WorkloadEntry const gemm =
                          core::options::choice(
                              "weights", core::options::at(&Parameters::weights),
                              "of 16-bit types: B, stored n x k, is of whole numbers, times a "
-                             "factor for each 128 of k of a column")},
+                             "factor for each 128 of k of a column"),
+                         core::options::count(
+                             "groups", core::options::at(&Parameters::groups),
+                             "products of one call, each with m rows of A and C and a B of its own",
+                             {.least = 1, .most = kMaxGroups}),
+                         core::options::choice(
+                             "group_rows", core::options::at(&Parameters::group_rows),
+                             "rows of a group: m, or drawn by the seed with m on average")},
              .conflict = conflict},
         .summary = "C = alpha op(A) op(B) + beta C on each rank",
         .work = "2 m n k flop per rank",

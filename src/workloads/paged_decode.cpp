@@ -4,6 +4,7 @@
 
 #include "workloads/checks/attention.hpp"
 #include "workloads/data.hpp"
+#include "workloads/lengths.hpp"
 #include "workloads/tables.hpp"
 
 #include <fmt/format.h>
@@ -21,24 +22,11 @@ namespace {
 
 namespace paged_decode = kernels::paged_decode;
 
-/// Of the sequences; all but `equal` by the seed of the case.
-enum class Lengths { equal, uniform, long_tail };
-constexpr auto enum_names(Lengths) {
-  return core::EnumNames<Lengths, 3>{{{Lengths::equal, "equal"},
-                                      {Lengths::uniform, "uniform"},
-                                      {Lengths::long_tail, "long_tail"}}};
-}
-
 struct Parameters {
   std::int64_t block_size = 16;
   Lengths lengths = Lengths::uniform;
   bool operator==(Parameters const&) const = default;
 };
-
-/// In [0, 1): a function of the seed, what is drawn, and its number.
-double draw(std::uint64_t seed, std::uint64_t tag, std::int64_t i) {
-  return static_cast<double>(core::element_hash(core::row_key(seed, tag, 0), i) >> 11) * 0x1p-53;
-}
 
 /// A pool whose blocks belong to sequences in random order.
 struct Cache {
@@ -55,11 +43,7 @@ struct Cache {
     shape.head_size = spec.size[4];
     shape.block_size = p.block_size;
     for (std::int64_t s = 0; s < shape.sequences; ++s) {
-      double const x = draw(spec.seed, kLengthTag, s);
-      double length = most;
-      // Of a long tail as many are between n and 2 n tokens for every n.
-      if (p.lengths == Lengths::uniform) length = 1 + std::floor(x * most);
-      if (p.lengths == Lengths::long_tail) length = std::ceil(std::exp(x * std::log(most)));
+      double const length = length_of(p.lengths, draw(spec.seed, kLengthTag, s), most);
       lengths.push_back(static_cast<std::int32_t>(std::clamp(length, 1.0, most)));
       first_blocks.push_back(static_cast<std::int32_t>(shape.blocks));
       shape.blocks += shape.blocks_of(lengths.back());

@@ -5,6 +5,7 @@
 #include "gemm/gemm_moduli.hpp"
 #include "gemm/gemm_parts.hpp"
 #include "kernels/gemm_data.hpp"
+#include "kernels/gemm_groups.hpp"
 #include "kernels/gemm_weights.hpp"
 #include "kernels/host_kernels.hpp"
 #include "support/expect_fails.hpp"
@@ -87,6 +88,15 @@ TEST_P(GemmTest, EqualsProductsOfWeights) {
       expect_weights<core::f16, core::f16>(variant(), weights, spec, *host_.device, host_.stream);
       expect_weights<core::bf16, float>(variant(), weights, spec, *host_.device, host_.stream);
     }
+  }
+}
+TEST_P(GemmTest, EqualsProductsOfGroups) {
+  if (!variant().specifics.notes.takes_groups) GTEST_SKIP() << "takes none";
+  for (Layout const layout : kLayouts) {
+    expect_groups<float>(variant(), {7, 7, 7}, {0, 50, 30, 2, -1}, layout, *host_.device,
+                         host_.stream);
+    expect_groups<double>(variant(), {1, 0, 60, 9}, {0, 13, 5}, layout, *host_.device,
+                          host_.stream);
   }
 }
 TEST_P(GemmTest, RefusesOtherTypes) {

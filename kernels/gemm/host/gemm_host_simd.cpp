@@ -16,7 +16,7 @@
 /// Shapes       row-major, any extents, leading dimensions and alignment; packing knows op(A) and
 ///              op(B) as strides; partial tiles are padded with zeros in the panels
 /// Work         2 m n k flop; A is packed once per column of parts, B once per row of parts
-/// Launch       parts of C, one to four for each thread, in one parallel loop of the stream;
+/// Launch       parts of C, one to four for each thread, or of several products each one, in one parallel loop of the stream;
 ///              pack buffers belong to the threads and grow to the largest problem
 /// Accuracy     k eps w / 2 at worst, eps (sqrt(k) + 2) w for random data; i32 exact modulo 2^32
 #include "device/host/parallel.hpp"
@@ -258,6 +258,10 @@ class Product {
         alpha_{convert(p.alpha)},
         beta_{convert(p.beta)} {}
 
+  /// On this thread.
+  void run() const {
+    if (m_ > 0 && n_ > 0) multiply_part({0, m_}, {0, n_});
+  }
   void run(device::StreamView stream) const {
     if (m_ == 0 || n_ == 0) return;
     // Several parts for each thread even out cores that are also used by others, where the parts
@@ -386,7 +390,14 @@ class Product {
 
 template <class In, class T = In, class Out = In, class PointerB = In const*>
 void enqueue(Problem const& problem, device::StreamView stream) {
-  stream.run([problem, stream] { Product<In, T, Out, PointerB>{problem}.run(stream); });
+  using Product = Product<In, T, Out, PointerB>;
+  stream.run([problem, stream] {
+    if (problem.groups.count == 1) return Product{problem}.run(stream);
+    device::parallel_for(
+        stream, problem.groups.count,
+        [&](std::int64_t group) { Product{problem.group(group)}.run(); },
+        device::Schedule::dynamic);
+  });
 }
 
 template <class In, class Narrow = In, class PointerB = In const*>
@@ -443,6 +454,7 @@ extern constinit Variant<Problem> const host_simd{
      .source = "own, after Goto and van de Geijn 2008",
      .summary = "packed panels and register tiles in vectors of the host's width"},
     launch,
-    {.unsupported = whole_scalars, .notes = {.takes_scales = true, .takes_weights = true}}};
+    {.unsupported = whole_scalars,
+     .notes = {.takes_scales = true, .takes_weights = true, .takes_groups = true}}};
 
 }  // namespace quadrille::kernels::gemm

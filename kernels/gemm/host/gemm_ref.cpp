@@ -9,8 +9,8 @@
 /// Shapes       row-major, any extents and leading dimensions, op() by index
 /// Work         2 m n k flop, one thread
 /// Launch       serial, on the stream's own thread
-/// Accuracy     f64: k eps w / 2 at worst; narrower: one rounding of the f64 sum; i32: exact below
-///              2^31. What others emulate it computes
+/// Accuracy     f64: k eps w / 2 at worst; narrower: one rounding of the f64 sum; i32: exact modulo
+///              2^32 for sums below 2^53. What others emulate it computes
 #include "device/device.hpp"
 #include "gemm/gemm.hpp"
 
@@ -49,7 +49,11 @@ void multiply(Problem const& p) {
       }
       double result = p.alpha * sum;
       if (p.beta != 0) result += p.beta * static_cast<double>(c[i * p.c.ld + j]);
-      c[i * p.c.ld + j] = static_cast<Out>(result);
+      if constexpr (std::is_integral_v<Out>) {
+        c[i * p.c.ld + j] = static_cast<Out>(static_cast<std::int64_t>(result));
+      } else {
+        c[i * p.c.ld + j] = static_cast<Out>(result);
+      }
     }
   }
 }
@@ -61,7 +65,9 @@ void launch(Problem const& problem, device::StreamView stream) {
     auto* const run = problem.c.type == problem.a.type         ? multiply<T, T>
                       : problem.c.type == core::DataType::bf16 ? multiply<T, core::bf16>
                                                                : multiply<T, Wide>;
-    stream.run([problem, run] { run(problem); });
+    stream.run([problem, run] {
+      for (std::int64_t g = 0; g < problem.groups.count; ++g) run(problem.group(g));
+    });
   });
 }
 
@@ -88,6 +94,6 @@ extern constinit Variant<Problem> const reference{
      .source = "own",
      .summary = "three loops, one thread, sums in f64"},
     launch,
-    {.notes = {.takes_scales = true, .takes_weights = true}}};
+    {.notes = {.takes_scales = true, .takes_weights = true, .takes_groups = true}}};
 
 }  // namespace quadrille::kernels::gemm

@@ -39,6 +39,7 @@ namespace {
 
 /// What makes a library of the toolkit compute in something else, whatever a program asks for.
 std::string unsupported(Problem const& p) {
+  if (!p.has_equal_groups()) return "takes groups of equal rows";
   if (core::size_of(p.a.type) == 2) return {};
   if (core::size_of(p.a.type) == 1) {
     bool const is_nt = !p.transpose_a && p.transpose_b;
@@ -92,6 +93,7 @@ struct Shape {
         transpose_b{p.transpose_b},
         multiprocessors{p.multiprocessors},
         has_scales{p.a_scales.data != nullptr},
+        groups{p.groups.count},
         extents{p.m(), p.n(), p.k(), p.a.ld, p.b.ld, p.c.ld},
         alignments{alignment_of(p.a), alignment_of(p.b), alignment_of(p.c)} {}
   std::strong_ordering operator<=>(Shape const&) const = default;
@@ -107,6 +109,7 @@ struct Shape {
   bool transpose_a, transpose_b;
   int multiprocessors;
   bool has_scales;
+  std::int64_t groups;
   std::array<std::int64_t, 6> extents;
   std::array<std::uint32_t, 3> alignments;
 };
@@ -180,12 +183,30 @@ class Scalar {
   std::uint64_t bytes_ = 0;
 };
 
+/// The first of the groups, which are all like it, with their number.
+Problem first_of(Problem const& given) {
+  Problem first = given.group(0);
+  first.groups.count = given.groups.count;
+  return first;
+}
+
+/// From a matrix of one group to that of the next, in elements.
+struct GroupStrides {
+  explicit GroupStrides(Problem const& p)
+      : a{p.transpose_a ? p.m() : p.m() * p.a.ld},
+        b{(p.transpose_b ? p.n() : p.k()) * p.b.ld},
+        c{p.m() * p.c.ld} {}
+  std::int64_t a, b, c;
+};
+
 cublasOperation_t operation(bool transpose) { return transpose ? CUBLAS_OP_T : CUBLAS_OP_N; }
 
 /// A product as cuBLASLt takes it, for a shape. Never destroyed: it ends with the process.
 struct Descriptors {
   explicit Descriptors(Problem const& p)
-      : first{layout(p.b)}, second{layout(p.a)}, result{layout(p.c)} {
+      : first{layout(p.b, p, GroupStrides{p}.b)},
+        second{layout(p.a, p, GroupStrides{p}.a)},
+        result{layout(p.c, p, GroupStrides{p}.c)} {
     Arithmetic const arithmetic = arithmetic_of(p);
     QUAD_CUBLASLT(cublasLtMatmulDescCreate, &product, arithmetic.compute,
                   cuda_type(arithmetic.scalar));
@@ -196,11 +217,19 @@ struct Descriptors {
   }
 
   /// Rows of a row-major matrix are columns to the library.
-  static cublasLtMatrixLayout_t layout(device::MatrixView const& view) {
+  static cublasLtMatrixLayout_t layout(device::MatrixView const& view, Problem const& p,
+                                       std::int64_t group_stride) {
     cublasLtMatrixLayout_t layout = nullptr;
     QUAD_CUBLASLT(cublasLtMatrixLayoutCreate, &layout, cuda_type(view.type),
                   static_cast<std::uint64_t>(view.cols), static_cast<std::uint64_t>(view.rows),
                   view.ld);
+    if (p.groups.count > 1) {
+      auto const set = [&](cublasLtMatrixLayoutAttribute_t attribute, auto value) {
+        QUAD_CUBLASLT(cublasLtMatrixLayoutSetAttribute, layout, attribute, &value, sizeof value);
+      };
+      set(CUBLASLT_MATRIX_LAYOUT_BATCH_COUNT, static_cast<std::int32_t>(p.groups.count));
+      set(CUBLASLT_MATRIX_LAYOUT_STRIDED_BATCH_OFFSET, group_stride);
+    }
     return layout;
   }
   /// The problem's own. The library's A is our B.
@@ -274,6 +303,24 @@ void multiply_mixed(Problem const& p, cublasHandle_t handle) {
   multiply_mixed(p, handle, arithmetic_of(p).compute);
 }
 
+void multiply_groups(Problem const& p, cublasHandle_t handle) {
+  Cublas& cublas = Cublas::instance();
+  using Function = cublasStatus_t(
+      cublasHandle_t, cublasOperation_t, cublasOperation_t, int, int, int, void const*, void const*,
+      cudaDataType, int, long long, void const*, cudaDataType, int, long long, void const*, void*,
+      cudaDataType, int, long long, int, cublasComputeType_t, cublasGemmAlgo_t);
+  static auto* const multiply = cublas.get<Function>("cublasGemmStridedBatchedEx");
+  Arithmetic const arithmetic = arithmetic_of(p);
+  Scalar const alpha{arithmetic.scalar, p.alpha}, beta{arithmetic.scalar, p.beta};
+  GroupStrides const strides{p};
+  cublas.check(multiply(handle, operation(p.transpose_b), operation(p.transpose_a), narrow(p.n()),
+                        narrow(p.m()), narrow(p.k()), alpha.data(), p.b.data, cuda_type(p.b.type),
+                        ld_of(p.b), strides.b, p.a.data, cuda_type(p.a.type), ld_of(p.a), strides.a,
+                        beta.data(), p.c.data, cuda_type(p.c.type), ld_of(p.c), strides.c,
+                        narrow(p.groups.count), arithmetic.compute, CUBLAS_GEMM_DEFAULT),
+               "gemm/vendor: cublasGemmStridedBatchedEx");
+}
+
 /// Products of 8-bit floats are cuBLASLt's alone.
 bool has_plain_call(Problem const& p) { return !core::is_float_of_8_bits(p.a.type); }
 
@@ -283,6 +330,7 @@ struct PlainCall {
   void (*multiply)(Problem const& p, cublasHandle_t handle);
 };
 PlainCall plain_call(Problem const& p) {
+  if (p.groups.count > 1) return {"cublasGemmStridedBatchedEx", multiply_groups};
   if (p.a.type == core::DataType::f64) return {"cublasDgemm", multiply_by_type<double>};
   bool const is_f32 = core::accuracy_of(p.a.type, p.compute) == core::Compute::f32 &&
                       p.a.type == core::DataType::f32;
@@ -378,7 +426,8 @@ Choice choose(Problem p, device::StreamView stream) {
   std::vector<Algorithm> const algorithms = proposals(choice.descriptors, p);
   device::PooledBuffer<std::byte> in_place_of_c;
   if (p.beta != 0) {
-    auto const bytes = p.c.rows * p.c.ld * static_cast<std::int64_t>(core::size_of(p.c.type));
+    auto const bytes =
+        p.groups.count * p.c.rows * p.c.ld * static_cast<std::int64_t>(core::size_of(p.c.type));
     if (static_cast<std::size_t>(bytes) > stream.device().free_memory() / 4) return choice;
     in_place_of_c = {stream.device(), bytes, stream};
     p.c.data = in_place_of_c.data();
@@ -437,7 +486,8 @@ bool is_recorded(device::StreamView stream) {
   return status != cudaStreamCaptureStatusNone;
 }
 
-void launch(Problem const& p, device::StreamView stream) {
+void launch(Problem const& given, device::StreamView stream) {
+  Problem const p = first_of(given);
   bool const is_empty = p.m() == 0 || p.n() == 0 || p.k() == 0;
   bool const has_plain = has_plain_call(p);
   if (has_plain && (is_empty || !CublasLt::instance().is_present())) {
@@ -494,14 +544,16 @@ std::string text_of(Call const& call, Problem const& p) {
 }
 
 /// "cublasDgemm, fastest of 8 tried, of 9 candidates; wrong and dropped: cublasLt, ...".
-std::string implementation(Problem const& p) {
+std::string implementation(Problem const& given) {
+  Problem const p = first_of(given);
   Choice const* const choice = Choices::instance().find(p);
   if (choice == nullptr) return {};
   return text_of(choice->calls.front(), p) + ", " + search_text(choice->tried, choice->candidates) +
          choice->dropped;
 }
 
-double searched_seconds(Problem const& p) {
+double searched_seconds(Problem const& given) {
+  Problem const p = first_of(given);
   Choice const* const choice = Choices::instance().find(p);
   // The calls of the search did not read C.
   bool const is_timed =
@@ -509,7 +561,8 @@ double searched_seconds(Problem const& p) {
   return is_timed ? choice->calls.front().seconds : 0;
 }
 
-bool drop_call(Problem const& p) {
+bool drop_call(Problem const& given) {
+  Problem const p = first_of(given);
   Choice* const choice = Choices::instance().find(p);
   if (choice == nullptr || choice->calls.size() < 2) return false;
   choice->dropped += (choice->dropped.empty() ? "; wrong, so dropped: " : "; ") +
@@ -544,7 +597,8 @@ void multiply_emulated(Problem const& p, device::StreamView stream) {
 #endif
 
 /// Of 8-bit floats by what cuBLASLt proposes first.
-void multiply_afresh(Problem const& p, device::StreamView stream) {
+void multiply_afresh(Problem const& given, device::StreamView stream) {
+  Problem const p = first_of(given);
   if (!has_plain_call(p)) {
     Descriptors const descriptors{p};
     CublasLt::instance().check(multiply_by(proposals(descriptors, p).at(0), descriptors, p, stream),
@@ -582,13 +636,13 @@ extern constinit Variant<Problem> const vendor_cuda{
           .max_ld = kMaxInt,
           .other =
               "an environment without TF32 or emulation for all (f64, f32); 8 bits: layout nt, "
-              "whole alpha and beta"},
+              "whole alpha and beta; groups of equal rows"},
      .source = "cuBLAS, cuBLASLt",
      .summary = "the fastest of cublasDgemm, Sgemm or GemmEx and the candidates of cuBLASLt"},
     QUAD_TOOLKIT_LAUNCH(launch),
     {.unsupported = unsupported,
      .implementation = QUAD_TOOLKIT_LAUNCH(implementation),
-     .notes = {.takes_scales = true, .bounds_multiprocessors = true}}};
+     .notes = {.takes_scales = true, .takes_groups = true, .bounds_multiprocessors = true}}};
 
 namespace {
 
