@@ -73,6 +73,10 @@ constexpr Extreme kExtremes[] = {
     {"f64_largest", "", QUAD_GEMM "type = 'f64'\nsize = 64\nalpha = 1e306\nbeta = 1e306"},
     {"f64_some_infinite", kAbove, QUAD_GEMM "type = 'f64'\nsize = 64\nalpha = 1e308"},
     {"i32_wraps", kAbove, QUAD_GEMM "type = 'i32'\nsize = 64\nalpha = 1000000000"},
+    {"i8_wraps", "",
+     "workload = 'gemm'\nvariant = 'host_simd'\ntype = 'i8'\nlayout = 'nt'\nsize = "
+     "'(3,1,3000000)'\n"
+     "data = 'constant'\nalpha = 1000"},
     {"gemm_zeros", "", QUAD_GEMM "type = 'f32'\nsize = 64\ndata = 'zeros'"},
     {"gemm_i32_zeros", "", QUAD_GEMM "type = 'i32'\nsize = 64\ndata = 'zeros'"},
     {"summa_infinite", "infinite in f32", QUAD_SUMMA "type = 'f32'\nalpha = 1e39"},

@@ -144,6 +144,19 @@ bool is_exact(Product const& p) {
          1;
 }
 
+/// Whether the check's own sums hold integers that wrapped in i32 with all their digits, so that they can
+/// be judged modulo 2^32: of C x, and of A (B x) with whole numbers up to 127.
+bool holds_wrapped(Product const& p) {
+  auto const n = static_cast<double>(p.n), k = static_cast<double>(p.k);
+  return p.out == core::DataType::i32 && p.type == core::DataType::i8 &&
+         n * 127 * 0x1p31 < 0x1p53 && std::abs(p.alpha) * n * k * 127 * 127 * 127 < 0x1p53;
+}
+
+/// As i32 has it.
+double wrapped(double whole) {
+  return static_cast<double>(static_cast<std::int32_t>(static_cast<std::int64_t>(whole)));
+}
+
 class Checker {
  public:
   Checker(Product const& product, ProductLayout const& layout, device::MatrixView const& c,
@@ -154,6 +167,7 @@ class Checker {
         world_{world},
         tiles_{tiles},
         exact_{is_exact(product)},
+        holds_wrapped_{holds_wrapped(product)},
         unit_{exact_ ? 1 : unit_of(product)},
         alpha_{held_scalar(product.alpha, product.compute) / unit_},
         beta_{held_scalar(product.beta, product.compute) / unit_},
@@ -351,7 +365,7 @@ class Checker {
     auto const [sum, a_squares, b_squares] = found;
     double const added = beta_ == 0 ? 0 : beta_ * stored(p_.c0, p_.out, row, col);
     double const product = alpha_ * static_cast<double>(sum);
-    double const want = product + added;
+    double const want = holds_wrapped_ ? wrapped(product + added) : product + added;
     double const norms = std::abs(alpha_) * std::sqrt(a_squares) * std::sqrt(b_squares);
     double const bound = error_(norms, product, added) + least_;
     double const stored_value = get(place.row, place.col);
@@ -565,7 +579,8 @@ class Checker {
       std::int64_t const row = layout_.c.global_row(i);
       auto const at = static_cast<std::size_t>(row - tile.first);
       for (std::size_t v = 0; v < kVectors; ++v) {
-        auto const residual = static_cast<double>(sums.residual[v][at]);
+        auto residual = static_cast<double>(sums.residual[v][at]);
+        if (holds_wrapped_) residual = std::remainder(residual, 0x1p32);
         double const own = 2 * kEpsilon * std::abs(alpha_) * std::sqrt(sums.spread[at]);
         double const bound =
             exact_ ? 0 : error_.of_sum(sums.bound[v][at]) + std::abs(sums.alike[v][at]) + own;
@@ -608,7 +623,7 @@ class Checker {
   device::MatrixView view_;
   comm::World const& world_;
   CheckTiles tiles_;
-  bool exact_;
+  bool exact_, holds_wrapped_;
   double unit_;          // of scalars and of C; powers of two round nothing
   double alpha_, beta_;  // in units
   kernels::gemm::ErrorBound error_;

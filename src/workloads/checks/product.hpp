@@ -47,10 +47,11 @@ struct CheckTiles {
 /// numbers +-64 to +-127: r = C x - alpha A (B x) - beta C0 x. The errors of a row's elements are
 /// independent, so r_i is compared with ErrorBound::of_sum of their bounds times x, plus the rounding of
 /// the check's own sums; of constant data all are the same, so their bound times the sum of x is
-/// added. Rows that fail are recomputed to name the column. The error of the verdict
-/// is the largest of all of these over its bound. On whole numbers that fit their type everything is
-/// exact and the bound is 0. Where the bound is as large as the values, or the type of C ends before
-/// them, nothing is judged: the verdict says so. Collective. Costs O(m k + k n + m n).
+/// added. Rows that fail are recomputed to name the column. The error of the verdict is the largest of
+/// all of these over its bound. On whole numbers that fit their type everything is exact and the
+/// bound is 0; sums of i8 that leave i32 are judged modulo 2^32. Where the bound is as large as the
+/// values, or the type of C ends before them, nothing is judged: the verdict says so. Collective. Costs
+/// O(m k + k n + m n).
 measure::Verdict check_product(Product const& product, ProductLayout const& layout,
                                device::MatrixView const& c, comm::World const& world,
                                core::Check check, CheckTiles const& tiles = {});
