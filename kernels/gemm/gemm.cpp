@@ -120,6 +120,7 @@ QUAD_TABLE(Variant<Problem> const, kTable,
   wgmma_register_operand,
   wgmma_rounded,
   wgmma_promoted,
+  wgmma_grouped,
   i8_residues
 );
 // clang-format on

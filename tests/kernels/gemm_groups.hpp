@@ -11,33 +11,37 @@
 /// Products of groups with known results.
 namespace quadrille::kernels::gemm {
 
+/// Elements behind each row of A and B, and of C.
+struct Pads {
+  std::int64_t in = 3, out = 3;
+};
+
 /// Launches the row for groups of so many rows; every element is within its bound, and what lies behind
 /// rows of C stays.
-template <class T>
+template <class T, class Out = T>
 void expect_groups(Variant<Problem> const& row, std::vector<std::int64_t> const& group_rows,
                    Case const& spec, Layout layout, device::Device& device,
-                   device::StreamView stream) {
+                   device::StreamView stream, Pads const& pads = {}) {
   auto const [unused, n, k, alpha, beta, multiprocessors, yields] = spec;
   auto const count = static_cast<std::int64_t>(group_rows.size());
   bool const ta = is_a_transposed(layout), tb = is_b_transposed(layout);
-  constexpr std::int64_t kPad = 3;
   std::vector<std::int64_t> first{0};
   for (std::int64_t const rows : group_rows) first.push_back(first.back() + rows);
-  std::int64_t const m = first.back(), lda = (ta ? m : k) + kPad, ldb = (tb ? k : n) + kPad,
-                     ldc = n + kPad;
+  std::int64_t const m = first.back(), lda = (ta ? m : k) + pads.in, ldb = (tb ? k : n) + pads.in,
+                     ldc = n + pads.out;
   SCOPED_TRACE(testing::Message() << row.name << " " << count << " groups, " << m << " x " << n
                                   << " x " << k << " " << core::to_text(layout));
-  std::vector<T> const a = stored<T>(m, k, 1, ta, kPad),
-                       b = tb ? stored<T>(k, count * n, 2, true, kPad)
-                              : stored<T>(count * k, n, 2, false, kPad),
-                       c0 = stored<T>(m, n, 3, false, kPad);
+  std::vector<T> const a = stored<T>(m, k, 1, ta, pads.in),
+                       b = tb ? stored<T>(k, count * n, 2, true, pads.in)
+                              : stored<T>(count * k, n, 2, false, pads.in);
+  std::vector<Out> const c0 = stored<Out>(m, n, 3, false, pads.out);
   test::DeviceArray<T> const on_a{device, stream, a}, on_b{device, stream, b};
-  test::DeviceArray<T> const on_c{device, stream, c0};
+  test::DeviceArray<Out> const on_c{device, stream, c0};
   test::DeviceArray<std::int64_t> const on_first{device, stream, first};
-  core::DataType const type = core::type_of<T>();
+  core::DataType const type = core::type_of<T>(), out = core::type_of<Out>();
   Problem const problem{.a = {on_a.data(), type, ta ? k : m, ta ? m : k, lda},
                         .b = {on_b.data(), type, count * (tb ? n : k), tb ? k : n, ldb},
-                        .c = {on_c.data(), type, m, n, ldc},
+                        .c = {on_c.data(), out, m, n, ldc},
                         .alpha = alpha,
                         .beta = beta,
                         .transpose_a = ta,
@@ -46,8 +50,8 @@ void expect_groups(Variant<Problem> const& row, std::vector<std::int64_t> const&
   row.launch(problem, stream);
   stream.synchronize();
 
-  std::vector<T> const c = on_c.download();
-  ErrorBound const bound{type, k};
+  std::vector<Out> const c = on_c.download();
+  ErrorBound const bound{{type, core::compute_for(type, core::Compute::automatic), out}, k};
   int wrong = 0;
   std::int64_t group = 0;
   for (std::int64_t i = 0; i < m; ++i) {

@@ -57,6 +57,8 @@ def options(draw, workload, value_type, ranks):
         "layout": lambda: draw.choice(["nchw", "nhwc"] if "conv2d" in workload["name"] else ["nn", "nt", "tn", "tt"]),
         # Of memory a GPU's rows alone have strides.
         "stride": lambda: 1 if workload["name"] == "memory" else draw.randint(1, 3),
+        # Of a convolution they divide its channels.
+        "groups": lambda: draw.choice([1, 1, 2, 5]) if workload["name"] == "gemm" else 1,
         "padding": lambda: draw.randint(0, 3),
         "dilation": lambda: draw.randint(1, 3),
         "block_size": lambda: draw.choice([8, 16, 32, 64, 128]),
