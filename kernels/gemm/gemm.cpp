@@ -140,8 +140,7 @@ Variants<Problem> variants() { return kTable; }
 Problem Problem::group(std::int64_t number) const {
   if (groups.count == 1) return *this;
   Problem one = *this;
-  std::int64_t const first = groups.first_rows[number],
-                     rows = groups.first_rows[number + 1] - first;
+  std::int64_t const first = groups.first_rows[number], rows = rows_of_group(number);
   one.a = transpose_a ? a.block(0, first, a.rows, rows) : a.block(first, 0, rows, a.cols);
   std::int64_t const of_b = transpose_b ? n() : k();
   one.b = b.block(number * of_b, 0, of_b, b.cols);
@@ -151,8 +150,8 @@ Problem Problem::group(std::int64_t number) const {
 }
 
 bool Problem::has_equal_groups() const {
-  for (std::int64_t g = 0; g < groups.count && groups.count > 1; ++g) {
-    if (groups.first_rows[g + 1] != (g + 1) * groups.first_rows[1]) return false;
+  for (std::int64_t g = 1; g < groups.count; ++g) {
+    if (rows_of_group(g) != rows_of_group(0)) return false;
   }
   return true;
 }

@@ -38,12 +38,10 @@ constexpr int half_of(std::int8_t byte, std::int64_t half) {
 /// other.
 struct Groups {
   std::int64_t count = 1;
-  /// Where the rows of each begin and those of the last end, count + 1 numbers; without memory all are
-  /// one product's. For the host, and for the device that multiplies.
+  /// Of several: where the rows of each begin, and where those of the last end, for the host and for the
+  /// device that multiplies.
   std::int64_t const* first_rows = nullptr;
   std::int64_t const* first_rows_on_device = nullptr;
-
-  bool operator==(Groups const&) const = default;
 };
 
 /// C = alpha op(A) op(B) + beta C, row-major; op(A) is m x k, op(B) k x n, C m x n.
@@ -95,6 +93,9 @@ struct Problem {
 
   /// One of the products.
   Problem group(std::int64_t number) const;
+  std::int64_t rows_of_group(std::int64_t number) const {
+    return groups.count == 1 ? m() : groups.first_rows[number + 1] - groups.first_rows[number];
+  }
   /// Whether all have as many rows as the first.
   bool has_equal_groups() const;
 };

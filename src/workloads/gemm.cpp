@@ -268,39 +268,6 @@ class Gemm final : public measure::Workload {
     for (std::int64_t g = 0; g < p_.groups; ++g) fill_group(g, seed, world);
   }
 
-  void fill_group(std::int64_t number, std::uint64_t seed, comm::World const& world) {
-    gemm::Problem const problem = problem_.group(number);
-    // Tags differ by rank and group, so that data of another are wrong data.
-    auto const tag = static_cast<std::uint64_t>(8 * (rank_ + ranks_ * number));
-    Product product{.m = problem.m(),
-                    .n = n_,
-                    .k = k_,
-                    .type = case_.type,
-                    .out = problem_.c.type,
-                    .compute = compute(),
-                    .moduli = problem_.moduli,
-                    .alpha = p_.alpha,
-                    .beta = p_.beta,
-                    .a = {case_.data, seed, tag},
-                    .b = {case_.data, seed, tag + 1},
-                    .c0 = {case_.data, seed, tag + 2},
-                    .weights = p_.weights};
-    if (has_scales()) {
-      product.a_scales = Source{core::DataKind::positive, seed, tag + 3};
-      fill_stored(problem.a_scales, *product.a_scales, true, world);
-    }
-    if (has_scales() || has_weights()) {
-      product.b_scales = Source{core::DataKind::positive, seed, tag + 4};
-      fill_stored(problem.b_scales, *product.b_scales, has_scales(), world);
-    }
-    fill_stored(problem.a, product.a, transposes_a(), world);
-    fill_stored(problem.b, product.b, transposes_b(), world);
-    if (p_.beta != 0) {
-      fill(group_of(c0_.view(), number), whole(product.m, n_), product.c0, world);
-    }
-    products_.push_back(product);
-  }
-
   void reset(comm::World& world, kernels::VariantInfo const&) override {
     if (p_.beta == 0) {
       world.stream().fill(c_.view().data, 0xFF, c_.bytes());
@@ -406,6 +373,39 @@ class Gemm final : public measure::Workload {
   bool transposes_b() const {
     return p_.layout == kernels::Layout::nt || p_.layout == kernels::Layout::tt;
   }
+  void fill_group(std::int64_t number, std::uint64_t seed, comm::World const& world) {
+    gemm::Problem const problem = problem_.group(number);
+    // Tags differ by rank and group, so that data of another are wrong data.
+    auto const tag = static_cast<std::uint64_t>(8 * (rank_ + ranks_ * number));
+    Product product{.m = problem.m(),
+                    .n = n_,
+                    .k = k_,
+                    .type = case_.type,
+                    .out = problem_.c.type,
+                    .compute = compute(),
+                    .moduli = problem_.moduli,
+                    .alpha = p_.alpha,
+                    .beta = p_.beta,
+                    .a = {case_.data, seed, tag},
+                    .b = {case_.data, seed, tag + 1},
+                    .c0 = {case_.data, seed, tag + 2},
+                    .weights = p_.weights};
+    if (has_scales()) {
+      product.a_scales = Source{core::DataKind::positive, seed, tag + 3};
+      fill_stored(problem.a_scales, *product.a_scales, true, world);
+    }
+    if (has_scales() || has_weights()) {
+      product.b_scales = Source{core::DataKind::positive, seed, tag + 4};
+      fill_stored(problem.b_scales, *product.b_scales, has_scales(), world);
+    }
+    fill_stored(problem.a, product.a, transposes_a(), world);
+    fill_stored(problem.b, product.b, transposes_b(), world);
+    if (p_.beta != 0) {
+      fill(group_of(c0_.view(), number), whole(product.m, n_), product.c0, world);
+    }
+    products_.push_back(product);
+  }
+
   /// All B, one below the other as they are stored.
   device::MatrixView stored_groups_of_b() const {
     device::MatrixView view = stored(case_.type, k_, n_, transposes_b());
@@ -489,67 +489,67 @@ class Gemm final : public measure::Workload {
 
 namespace entries {
 
-extern measure::WorkloadEntry const gemm =
-    measure::entry({
-        .schema =
-            {.name = "gemm",
-             .extents = {"m", "n", "k"},
-             .keys = {.compute = true, .config = true},
-             .defaults = core::Parameters{Parameters{}},
-             .options = {core::options::number("alpha", core::options::at(&Parameters::alpha),
-                                               "C = alpha A B + beta C"),
-                         core::options::number("beta", core::options::at(&Parameters::beta),
-                                               "C = alpha A B + beta C"),
-                         core::options::choice("layout", core::options::at(&Parameters::layout),
-                                               "n or t for A, then for B: as it is or transposed"),
-                         core::options::choice(
-                             "out", core::options::at(&Parameters::out),
-                             "what C is stored as; auto: the element type, i32 of i8, f32 of "
-                             "8-bit floats. 16-bit types: also f32, 8-bit floats: also bf16"),
-                         sms_option(core::options::at(&Parameters::sms)),
-                         core::options::count(
-                             "emulated_moduli",
-                             core::options::at(&Parameters::moduli),
-                             "products in i8 of compute = \"emulated\", 2 to 15; 0: as the "
-                             "type's accuracy needs",
-                             {.least = 0, .most = gemm::kMaxModuli}),
-                         core::options::choice(
-                             "scales", core::options::at(&Parameters::scales),
-                             "of e4m3 and e5m2: a factor for each 128 of k of a row of A and "
-                             "each 128 x 128 of B"),
-                         core::options::choice(
-                             "weights", core::options::at(&Parameters::weights),
-                             "of 16-bit types: B, stored n x k, is of whole numbers, times a "
-                             "factor for each 128 of k of a column"),
-                         core::options::count(
-                             "groups", core::options::at(&Parameters::groups),
-                             "products of one call, each with m rows of A and C and a B of its own",
-                             {.least = 1, .most = kMaxGroups}),
-                         core::options::choice(
-                             "group_rows", core::options::at(&Parameters::group_rows),
-                             "rows of a group: m, or drawn by the seed with m on average")},
-             .conflict = conflict},
-        .summary = "C = alpha op(A) op(B) + beta C on each rank",
-        .work = "2 m n k flop per rank",
-        .local = true,
-        .variants = rows_of(gemm::variants()),
-        .make = measure::make<Gemm>,
-        .secondary =
-            {kBankConflicts,
-             kGlobalMemory,
-             kSectorsPerRequest,
-             {"intensity as asked", "FLOP/B",
-              "operations for each byte that threads ask of global memory: without caches the\n"
-              "most that a kernel's own accesses allow. Above its roof there caches serve it."},
-             {"loads per result", "k",
-              "elements that threads load for each element of C, from global or from shared\n"
-              "memory, as a multiple of the inner extent: the formula has 2k."},
-             {"second-level cache", "B/s",
-              "what blocks read of tiles and write of C, by the counts of bank conflicts."},
-             {"first-level cache", "B/s",
-              "every 32-byte sector that a request of a warp touches, by the same counts."},
-             {"shared memory", "wavefronts", "wavefronts of shared memory, by the same counts."}},
-    });
+extern measure::WorkloadEntry const gemm = measure::entry({
+    .schema =
+        {.name = "gemm",
+         .extents = {"m", "n", "k"},
+         .keys = {.compute = true, .config = true},
+         .defaults = core::Parameters{Parameters{}},
+         .options = {core::options::number("alpha", core::options::at(&Parameters::alpha),
+                                           "C = alpha A B + beta C"),
+                     core::options::number("beta", core::options::at(&Parameters::beta),
+                                           "C = alpha A B + beta C"),
+                     core::options::choice("layout", core::options::at(&Parameters::layout),
+                                           "n or t for A, then for B: as it is or transposed"),
+                     core::options::choice(
+                         "out", core::options::at(&Parameters::out),
+                         "what C is stored as; auto: the element type, i32 of i8, f32 of "
+                         "8-bit floats. 16-bit types: also f32, 8-bit floats: also bf16"),
+                     sms_option(core::options::at(&Parameters::sms)),
+                     core::options::count(
+                         "emulated_moduli",
+                         core::options::at(&Parameters::moduli),
+                         "products in i8 of compute = \"emulated\", 2 to 15; 0: as the "
+                         "type's accuracy needs",
+                         {.least = 0, .most = gemm::kMaxModuli}),
+                     core::options::choice(
+                         "scales",
+                         core::options::at(&Parameters::scales),
+                         "of e4m3 and e5m2: a factor for each 128 of k of a row of A and "
+                         "each 128 x 128 of B"),
+                     core::options::choice(
+                         "weights", core::options::at(&Parameters::weights),
+                         "of 16-bit types: B, stored n x k, is of whole numbers, times a "
+                         "factor for each 128 of k of a column"),
+                     core::options::count("groups", core::options::at(&Parameters::groups),
+                                          "products of one call, each with m rows of A and C and a "
+                                          "B of its own",
+                                          {.least = 1, .most = kMaxGroups}),
+                     core::options::choice("group_rows", core::options::at(&Parameters::group_rows),
+                                           "rows of a group: m, or drawn by the seed with m on "
+                                           "average")},
+         .conflict = conflict},
+    .summary = "C = alpha op(A) op(B) + beta C on each rank",
+    .work = "2 m n k flop per rank",
+    .local = true,
+    .variants = rows_of(gemm::variants()),
+    .make = measure::make<Gemm>,
+    .secondary =
+        {kBankConflicts,
+         kGlobalMemory,
+         kSectorsPerRequest,
+         {"intensity as asked", "FLOP/B",
+          "operations for each byte that threads ask of global memory: without caches the\n"
+          "most that a kernel's own accesses allow. Above its roof there caches serve it."},
+         {"loads per result", "k",
+          "elements that threads load for each element of C, from global or from shared\n"
+          "memory, as a multiple of the inner extent: the formula has 2k."},
+         {"second-level cache", "B/s",
+          "what blocks read of tiles and write of C, by the counts of bank conflicts."},
+         {"first-level cache", "B/s",
+          "every 32-byte sector that a request of a warp touches, by the same counts."},
+         {"shared memory", "wavefronts", "wavefronts of shared memory, by the same counts."}},
+});
 
 }  // namespace entries
 

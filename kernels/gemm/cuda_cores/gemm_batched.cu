@@ -149,13 +149,9 @@ void launch_tiles(Problem const& problem, std::int64_t rows, device::StreamView 
 template <class T>
 void launch_as(Problem const& problem, device::StreamView stream) {
   if (problem.m() == 0 || problem.n() == 0) return;
-  std::int64_t rows = problem.m();  // of the largest group
-  if (problem.groups.count > 1) {
-    rows = 0;
-    for (std::int64_t g = 0; g < problem.groups.count; ++g) {
-      std::int64_t const* const first = problem.groups.first_rows + g;
-      rows = std::max(rows, first[1] - first[0]);
-    }
+  std::int64_t rows = 0;  // of the largest group
+  for (std::int64_t g = 0; g < problem.groups.count; ++g) {
+    rows = std::max(rows, problem.rows_of_group(g));
   }
   auto const tiles = [&](std::int64_t edge) {
     return (rows + edge - 1) / edge * ((problem.n() + edge - 1) / edge) * problem.groups.count;

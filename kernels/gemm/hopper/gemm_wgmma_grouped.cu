@@ -160,7 +160,7 @@ std::int64_t tiles_of(Problem const& problem, WgmmaConfig const& config) {
   auto const divide = [](std::int64_t n, std::int64_t by) { return (n + by - 1) / by; };
   std::int64_t rows = 0;
   for (std::int64_t g = 0; g < problem.groups.count; ++g) {
-    rows += divide(problem.group(g).m(), config.bm);
+    rows += divide(problem.rows_of_group(g), config.bm);
   }
   return rows * divide(problem.n(), config.bn);
 }
