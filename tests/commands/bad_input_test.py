@@ -106,6 +106,8 @@ def main():
          ["partition", "blocks", "zigzag", "striped"]),
         ('[[case]]\nworkload = "paged_decode"\ntype = "f16"\nsize = "(2,4,2,9,64)"\nblock_size = 12\n', [], 2,
          ["paged_decode", "block_size", "12", "8", "16", "32", "64", "128"]),
+        ('[[case]]\nworkload = "kv_cache"\ntype = "f16"\nsize = "(2,9,2,96)"\n', [], 2,
+         ["kv_cache", "head_size", "96", "64", "128", "256"]),
         (SERVING + "rate = 0\n", [], 2, ["serving", "rate", "0"]),
         (SERVING + 'output_tokens = "normal 5"\n', [], 2, ["serving", "output_tokens", "normal 5", "lognormal"]),
         (SERVING + 'kv_memory = "1Gi"\n', [], 2, ["kv_memory", "1310", "1024", "2048"]),

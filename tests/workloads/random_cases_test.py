@@ -32,7 +32,9 @@ SIZES = {"memory": lambda draw: f"{16 * draw.randint(1, 8)}Ki", "api": lambda dr
          "ring_attention": lambda draw: "(%d,6,%d,%d,%d)" % (draw.randint(0, 2), draw.choice([1, 2, 3, 6]),
                                 draw.randint(0, 90), draw.choice([64, 128])),
          "paged_decode": lambda draw: "(%d,6,%d,%d,%d)" % (draw.randint(1, 5), draw.choice([1, 2, 3, 6]),
-                                draw.randint(1, 300), draw.choice([64, 128]))}
+                                draw.randint(1, 300), draw.choice([64, 128])),
+         "kv_cache": lambda draw: "(%d,%d,%d,%d)" % (draw.randint(1, 5), draw.randint(1, 90), draw.randint(1, 5),
+                                draw.choice([64, 128, 256]))}
 DATA = ["uniform", "normal", "positive", "scaled", "integer", "constant", "zeros"]
 ANY_BITS = ["bits", "inverted"]
 
@@ -72,7 +74,7 @@ def options(draw, workload, value_type, ranks):
         "intervals": lambda: draw.randint(2, 6),
         "volume": lambda: "256Ki",
     }
-    operations = {"reduction": ["sum", "min", "max", "dot", "norm2"], "vector": ["add", "quadratic"],
+    operations = {"kv_cache": ["write", "copy"], "reduction": ["sum", "min", "max", "dot", "norm2"], "vector": ["add", "quadratic"],
                   "allreduce": ["sum", "min", "max"]}
     if workload["name"] in operations:
         choices["operation"] = lambda: draw.choice(operations[workload["name"]])

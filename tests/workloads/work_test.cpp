@@ -321,5 +321,17 @@ TEST(Work, OfDecodingCountsTheTokensOfAllSequences) {
   EXPECT_NEAR(decoding("lengths = \"long_tail\"").amount, bytes(4600), bytes(1500));
 }
 
+TEST(Work, OfACacheCountsKeysAndValuesThatMove) {
+  auto const moved = [](char const* keys) {
+    return described(fmt::format(
+               "workload = \"kv_cache\"\ntype = \"f16\"\nsize = \"(100,7,2,64)\"\n{}\n", keys))
+        .amount;
+  };
+  // Read and written, with a slot for each token, and two places for each block; seven tokens that begin
+  // anywhere in a block of 16 take two.
+  EXPECT_EQ(moved("operation = \"write\""), 3 * (4.0 * 700 * 2 * 64 * 2 + 4.0 * 700));
+  EXPECT_EQ(moved("operation = \"copy\""), 3 * (4.0 * 200 * 16 * 2 * 64 * 2 + 8.0 * 200));
+}
+
 }  // namespace
 }  // namespace quadrille::workloads

@@ -1,0 +1,89 @@
+// SPDX-FileCopyrightText: 2026 The Quadrille developers
+// SPDX-License-Identifier: Apache-2.0
+#include "kv_cache/kv_cache.hpp"
+
+#include <fmt/format.h>
+
+#include <bit>
+#include <cstdint>
+
+namespace quadrille::kernels::kv_cache {
+
+// clang-format off
+QUAD_TABLE(Variant<Problem> const, kTable,
+  reference,
+  host_simd,
+  by_element,
+  by_warp
+);
+// clang-format on
+
+namespace {
+
+bool is_like(device::MatrixView const& a, device::MatrixView const& b) {
+  return a.type == b.type && a.rows == b.rows && a.cols == b.cols && a.ld == b.ld;
+}
+
+}  // namespace
+
+Variants<Problem> variants() { return kTable; }
+
+Problem unallocated(Shape const& x, Action action, std::int64_t count, core::DataType type) {
+  std::int64_t const width = x.kv_heads * x.head_size;
+  device::MatrixView const of_tokens{nullptr, type, action == Action::write ? count : 0, width,
+                                     width};
+  device::MatrixView const of_pool{nullptr, type, x.blocks * x.rows_of_block(), x.head_size,
+                                   x.head_size};
+  return {.shape = x,
+          .action = action,
+          .count = count,
+          .new_k = of_tokens,
+          .new_v = of_tokens,
+          .k = of_pool,
+          .v = of_pool};
+}
+
+ProblemFacts facts_of(Problem const& p) {
+  if (p.action == Action::copy) {
+    return {.types = p.k.type, .result = {"k", p.k}, .inputs = {{{"v", p.v}}}};
+  }
+  return {.types = p.k.type,
+          .result = {"k", p.k},
+          .inputs = {{{"v", p.v}, {"new_k", p.new_k}, {"new_v", p.new_v}}}};
+}
+
+std::string shape_error(Shape const& x) {
+  if (x.kv_heads < 1 || x.blocks < 0) return "kv_heads must be positive, and nothing negative";
+  if (x.head_size != 64 && x.head_size != 128 && x.head_size != 256) {
+    return fmt::format("head_size is {}; take 64, 128 or 256", x.head_size);
+  }
+  bool const is_power = std::has_single_bit(static_cast<std::uint64_t>(x.block_size));
+  if (x.block_size < 8 || x.block_size > 128 || !is_power) {
+    return fmt::format("block_size is {}; take 8, 16, 32, 64 or 128", x.block_size);
+  }
+  return {};
+}
+
+void require_consistent(Problem const& p) {
+  std::string const error = shape_error(p.shape);
+  QUAD_REQUIRE(error.empty(), "kv_cache: " + error);
+  QUAD_REQUIRE(p.count >= 0, "kv_cache: there are fewer than no tokens");
+  Problem const like = unallocated(p.shape, p.action, p.count, p.k.type);
+  QUAD_REQUIRE(is_like(p.k, like.k) && is_like(p.v, like.v),
+               "kv_cache: k or v is not (blocks kv_heads block_size) x head_size without gaps");
+  QUAD_REQUIRE(
+      p.action == Action::copy || (is_like(p.new_k, like.new_k) && is_like(p.new_v, like.new_v)),
+      "kv_cache: new_k or new_v is not tokens x (kv_heads head_size) without gaps");
+}
+
+double bytes_moved(Problem const& p) {
+  Shape const& x = p.shape;
+  std::int64_t const rows = p.action == Action::write ? x.kv_heads : x.rows_of_block();
+  auto const elements = static_cast<double>(p.count) * static_cast<double>(rows * x.head_size);
+  double const places = static_cast<double>(p.count) * (p.action == Action::write ? 1 : 2);
+  // k and v, read and written.
+  return 4 * elements * static_cast<double>(core::size_of(p.k.type)) +
+         sizeof(std::int32_t) * places;
+}
+
+}  // namespace quadrille::kernels::kv_cache

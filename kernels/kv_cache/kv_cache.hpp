@@ -1,0 +1,61 @@
+// SPDX-FileCopyrightText: 2026 The Quadrille developers
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include "common/variant.hpp"
+
+#include <string>
+#include <string_view>
+
+namespace quadrille::kernels::kv_cache {
+
+/// A pool of blocks that hold keys and values of tokens: token `t` of block `b` and head `h` has row
+/// (b kv_heads + h) block_size + t of k and of v, as paged_decode reads them.
+struct Shape {
+  std::int64_t kv_heads = 1, head_size = 64;
+  std::int64_t block_size = 16;  ///< tokens of a block
+  std::int64_t blocks = 0;       ///< of the pool
+
+  std::int64_t row_of(std::int64_t slot, std::int64_t head) const {
+    return (slot / block_size * kv_heads + head) * block_size + slot % block_size;
+  }
+  std::int64_t rows_of_block() const { return kv_heads * block_size; }
+};
+
+/// write: keys and values of new tokens, as a product leaves them, to the slots that the scheduler gave
+/// them. copy: blocks that sequences shared and that one of them is about to write to.
+enum class Action { write, copy };
+constexpr auto enum_names(Action) {
+  return core::EnumNames<Action, 2>{{{Action::write, "write"}, {Action::copy, "copy"}}};
+}
+
+/// write  for each token i and head h, row i of new_k and new_v, elements [h head_size, (h + 1) head_size),
+///        to row_of(places[i], h) of k and v
+/// copy   for each pair i, the rows of block places[2 i] of k and v to those of block places[2 i + 1]
+/// No row is written twice, and none that is read.
+struct Problem {
+  static constexpr std::string_view kOperation = "kv_cache";
+
+  Shape shape{};
+  Action action = Action::write;
+  std::int64_t count = 0;           ///< of tokens, or pairs
+  device::MatrixView new_k, new_v;  ///< write: count x (kv_heads head_size), without gaps
+  device::MatrixView k, v;  ///< blocks x kv_heads x block_size rows of head_size, without gaps
+  std::int32_t const* places = nullptr;  ///< slots of tokens, or pairs of blocks
+};
+
+/// A problem whose tensors have no memory yet.
+Problem unallocated(Shape const& shape, Action action, std::int64_t count, core::DataType type);
+
+/// Ends the job unless shape, extents and types fit together.
+void require_consistent(Problem const& problem);
+/// Why there is no such pool, with the way out; empty where there is one.
+std::string shape_error(Shape const& shape);
+
+/// What is read and what is written, places included.
+double bytes_moved(Problem const& problem);
+
+Variants<Problem> variants();
+ProblemFacts facts_of(Problem const& problem);
+
+}  // namespace quadrille::kernels::kv_cache

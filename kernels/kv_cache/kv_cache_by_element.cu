@@ -1,0 +1,95 @@
+// SPDX-FileCopyrightText: 2026 The Quadrille developers
+// SPDX-License-Identifier: Apache-2.0
+/// @file
+/// Keys and values of new tokens to their slots, or blocks to others, an element for each thread.
+///
+/// Technique    the definition: a thread finds its token, head and element by division, and moves one
+///              element of k and one of v. Neighbours move neighbours, so that accesses are coalesced, but
+///              each is as narrow as its type
+/// Shapes       any heads, blocks and places
+/// Work         each element is read and written once
+/// Launch       256 threads
+/// Accuracy     exact
+#include "common/simt.cuh"
+#include "kv_cache/kv_cache.hpp"
+
+namespace quadrille::kernels::kv_cache {
+namespace {
+
+#ifdef QUAD_KERNELS
+
+constexpr int kThreads = 256;
+
+template <class T>
+struct Tensors {
+  T *k, *v;
+  T const *new_k, *new_v;
+};
+
+template <class T>
+__global__ void __launch_bounds__(kThreads)
+    kv_cache_write_element_kernel(Tensors<T> all, Shape shape, std::int32_t const* slots,
+                                  std::int64_t elements) {
+  std::int64_t const e = std::int64_t{blockIdx.x} * kThreads + threadIdx.x;
+  if (e >= elements) return;
+  std::int64_t const row = e / shape.head_size, token = row / shape.kv_heads,
+                     head = row % shape.kv_heads, slot = slots[token];
+  std::int64_t const to = ((slot / shape.block_size * shape.kv_heads + head) * shape.block_size +
+                           slot % shape.block_size) *
+                              shape.head_size +
+                          e % shape.head_size;
+  all.k[to] = all.new_k[e];
+  all.v[to] = all.new_v[e];
+}
+
+template <class T>
+__global__ void __launch_bounds__(kThreads)
+    kv_cache_copy_element_kernel(Tensors<T> all, std::int64_t block_elements,
+                                 std::int32_t const* pairs, std::int64_t elements) {
+  std::int64_t const e = std::int64_t{blockIdx.x} * kThreads + threadIdx.x;
+  if (e >= elements) return;
+  std::int64_t const pair = e / block_elements, at = e % block_elements;
+  std::int64_t const from = pairs[2 * pair] * block_elements + at,
+                     to = pairs[2 * pair + 1] * block_elements + at;
+  all.k[to] = all.k[from];
+  all.v[to] = all.v[from];
+}
+
+template <class T>
+void launch_as(Problem const& p, device::StreamView stream) {
+  Tensors<T> const all{static_cast<T*>(p.k.data), static_cast<T*>(p.v.data),
+                       static_cast<T const*>(p.new_k.data), static_cast<T const*>(p.new_v.data)};
+  bool const is_write = p.action == Action::write;
+  std::int64_t const each =
+      (is_write ? p.shape.kv_heads : p.shape.rows_of_block()) * p.shape.head_size;
+  std::int64_t const elements = p.count * each;
+  dim3 const grid(static_cast<unsigned>((elements + kThreads - 1) / kThreads));
+  if (is_write) {
+    QUAD_LAUNCH((kv_cache_write_element_kernel<T>), grid, dim3(kThreads), 0, stream, all, p.shape,
+                p.places, elements);
+  } else {
+    QUAD_LAUNCH((kv_cache_copy_element_kernel<T>), grid, dim3(kThreads), 0, stream, all, each,
+                p.places, elements);
+  }
+}
+
+void launch(Problem const& problem, device::StreamView stream) {
+  if (problem.count == 0) return;
+  if (problem.k.type == core::DataType::f32) return launch_as<float>(problem, stream);
+  launch_as<std::uint16_t>(problem, stream);
+}
+
+#endif  // QUAD_KERNELS
+
+}  // namespace
+
+extern constinit Variant<Problem> const by_element{
+    {.name = "by_element",
+     .where = Where::cuda,
+     .types = {core::DataType::f32, core::DataType::f16, core::DataType::bf16},
+     .preference = 1,
+     .source = "own",
+     .summary = "an element of k and of v for each thread"},
+    QUAD_KERNEL_LAUNCH(launch)};
+
+}  // namespace quadrille::kernels::kv_cache

@@ -1,0 +1,61 @@
+// SPDX-FileCopyrightText: 2026 The Quadrille developers
+// SPDX-License-Identifier: Apache-2.0
+/// @file
+/// Keys and values of new tokens to their slots, or blocks to others, on the threads of a host.
+///
+/// Technique    a token, or a block, for each turn of a parallel loop; rows of a head, or whole blocks, by
+///              memcpy, which uses the widest vectors that there are
+/// Shapes       any heads, blocks and places
+/// Work         each element is read and written once
+/// Launch       one parallel loop of the stream over tokens or pairs
+/// Accuracy     exact
+#include "device/host/parallel.hpp"
+#include "kv_cache/kv_cache.hpp"
+
+#include <cstring>
+
+namespace quadrille::kernels::kv_cache {
+namespace {
+
+/// Bytes of k or v, and of new_k or new_v.
+struct Tensor {
+  char* pool;
+  char const* rows;
+};
+
+void launch(Problem const& problem, device::StreamView stream) {
+  stream.run([problem, stream] {
+    Shape const& x = problem.shape;
+    auto const size = static_cast<std::int64_t>(core::size_of(problem.k.type)) * x.head_size;
+    std::int64_t const of_block = size * x.rows_of_block();
+    Tensor const both[2] = {
+        {static_cast<char*>(problem.k.data), static_cast<char const*>(problem.new_k.data)},
+        {static_cast<char*>(problem.v.data), static_cast<char const*>(problem.new_v.data)}};
+    device::parallel_for(stream, problem.count, [&](std::int64_t i) {
+      for (auto const& [pool, rows] : both) {
+        if (problem.action == Action::copy) {
+          std::memcpy(pool + problem.places[2 * i + 1] * of_block,
+                      pool + problem.places[2 * i] * of_block, static_cast<std::size_t>(of_block));
+          continue;
+        }
+        for (std::int64_t h = 0; h < x.kv_heads; ++h) {
+          std::memcpy(pool + x.row_of(problem.places[i], h) * size,
+                      rows + (i * x.kv_heads + h) * size, static_cast<std::size_t>(size));
+        }
+      }
+    });
+  });
+}
+
+}  // namespace
+
+extern constinit Variant<Problem> const host_simd{
+    {.name = "host_simd",
+     .where = Where::host,
+     .types = {core::DataType::f32, core::DataType::f16, core::DataType::bf16},
+     .preference = 10,
+     .source = "own",
+     .summary = "tokens or blocks on all threads, by memcpy"},
+    launch};
+
+}  // namespace quadrille::kernels::kv_cache
