@@ -3,6 +3,9 @@
 /// @file
 /// Keys and values of new tokens to their slots, or blocks to others, an element for each thread.
 ///
+///   write  k[row of slot places[i], head h] = new_k[i][h]           and v likewise
+///   copy   k[block places[2 i + 1]] = k[block places[2 i]]          and v likewise
+///
 /// Technique    the definition: a thread finds its token, head and element by division, and moves one
 ///              element of k and one of v. Neighbours move neighbours, so that accesses are coalesced, but
 ///              each is as narrow as its type

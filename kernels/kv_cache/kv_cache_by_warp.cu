@@ -3,6 +3,9 @@
 /// @file
 /// Keys and values of new tokens to their slots, or blocks to others, by warps in words of 16 bytes.
 ///
+///   write  k[row of slot places[i], head h] = new_k[i][h]           and v likewise
+///   copy   k[block places[2 i + 1]] = k[block places[2 i]]          and v likewise
+///
 /// Technique    a warp has a token, or kWords * 32 words of a block, of k and of v: it reads the place
 ///              once, then every lane has 2 kWords loads on their way before its first store. Sizes
 ///              are powers of two, so that shifts take the place of divisions

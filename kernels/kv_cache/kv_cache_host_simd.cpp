@@ -3,6 +3,9 @@
 /// @file
 /// Keys and values of new tokens to their slots, or blocks to others, on the threads of a host.
 ///
+///   write  k[row of slot places[i], head h] = new_k[i][h]           and v likewise
+///   copy   k[block places[2 i + 1]] = k[block places[2 i]]          and v likewise
+///
 /// Technique    a token, or a block, for each turn of a parallel loop; rows of a head, or whole blocks, by
 ///              memcpy, which uses the widest vectors that there are
 /// Shapes       any heads, blocks and places

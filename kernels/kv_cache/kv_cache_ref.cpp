@@ -3,6 +3,9 @@
 /// @file
 /// Keys and values of new tokens to their slots, or blocks to others, as in the definition.
 ///
+///   write  k[row of slot places[i], head h] = new_k[i][h]           and v likewise
+///   copy   k[block places[2 i + 1]] = k[block places[2 i]]          and v likewise
+///
 /// Technique    token by token, head by head, element by element; not meant to be fast
 /// Shapes       any heads, blocks and places
 /// Work         each element is read and written once, one thread

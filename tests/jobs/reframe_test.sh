@@ -50,7 +50,15 @@ source tests/support/small_check.sh
 nodes() { check QuadrilleNodeCheck -S options="${small_check[*]} $*"; }
 if nodes --write-reference "$scratch/table.toml"; then fail "a node of which nothing is known passes"; fi
 for factor in 0.01 100; do scale_table "$factor" <"$scratch/table.toml" >"$scratch/$factor.toml"; done
-nodes --reference "$scratch/0.01.toml" || fail "a node that is fast enough does not pass"
+# Samples of a busy host may tell nothing: then it is asked again.
+fast_node() {
+  for _ in 1 2 3 4 5; do
+    if nodes --reference "$scratch/0.01.toml"; then return; fi
+    grep -rq "CHECK UNKNOWN" "$scratch/stage" || return 1
+  done
+  return 1
+}
+fast_node || fail "a node that is fast enough does not pass"
 grep -q "node/gemm_f64: .*FLOP/s" "$scratch/log" || fail "a metric of a node is no performance variable"
 if nodes --reference "$scratch/100.toml"; then fail "a slow node passes"; fi
 grep -q "does not end with CHECK PASS" "$scratch/log" || fail "it is not said that the node is slow"

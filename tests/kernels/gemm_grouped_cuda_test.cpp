@@ -32,6 +32,7 @@ TEST(GemmGrouped, EqualsTheFormula) {
     expect_groups<core::bf16, float>(row, uneven, {0, 201, 20}, Layout::nt, device, stream, {4, 3});
     expect_groups<core::e4m3, core::bf16>(row, uneven, {0, 72, 300, 1, 0.5}, Layout::nt, device,
                                           stream, {4, 8});
+    expect_groups<core::bf16>(row, uneven, {0, 16, 0, 1, -2}, Layout::nt, device, stream, {8, 0});
     if (!is_gpu) return;
     expect_groups<core::e5m2, float>(row, many, {0, 200, 500}, Layout::nt, device, stream, {12, 4});
     expect_groups<core::f16, float>(row, many, {0, 520, 300}, Layout::nt, device, stream, {4, 4});
@@ -39,13 +40,11 @@ TEST(GemmGrouped, EqualsTheFormula) {
   });
 }
 
-/// One product is one group.
-TEST(GemmGrouped, EqualsReferenceOfOneProduct) {
-  test::on_every_schedule([&](device::Device& device, device::StreamView stream) {
-    for (Case const& spec : {Case{140, 200, 72, -1, 2}, {8, 16, 0, 1, -2}, {0, 8, 8}}) {
-      expect_product(variant(), core::DataType::bf16, spec, Layout::nt, device, stream);
-    }
-  });
+TEST(GemmGrouped, LeavesOneProductToOthers) {
+  Problem problem;
+  problem.a = problem.b = problem.c = {nullptr, core::DataType::bf16, 64, 64, 64};
+  problem.transpose_b = true;
+  EXPECT_EQ(variant().unsupported_reason(problem), "takes groups alone");
 }
 
 }  // namespace

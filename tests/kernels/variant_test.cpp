@@ -12,6 +12,7 @@
 #include "transpose/transpose.hpp"
 #include "vector/vector.hpp"
 
+#include <map>
 #include <set>
 #include <tuple>
 #include <type_traits>
@@ -434,6 +435,15 @@ struct Gemm {
       along.transpose_a = false;
       along.transpose_b = true;
       problems.push_back(along);
+    }
+    if (!ta && tb) {
+      static std::map<std::int64_t, std::vector<std::int64_t>> halves;  // by the rows of all
+      std::vector<std::int64_t>& first_rows = halves[s.rows];
+      first_rows = {0, s.rows / 2, s.rows};
+      Problem grouped = problem;
+      grouped.b = matrix(2, s.types.in, 2 * s.cols, s.inner);
+      grouped.groups = {2, first_rows.data(), first_rows.data()};
+      problems.push_back(grouped);
     }
     if (core::size_of(s.types.in) == 2 && tb) {
       Problem weighted = problem;

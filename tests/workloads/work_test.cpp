@@ -323,8 +323,9 @@ TEST(Work, OfDecodingCountsTheTokensOfAllSequences) {
 
 TEST(Work, OfACacheCountsKeysAndValuesThatMove) {
   auto const moved = [](char const* keys) {
-    return described(fmt::format(
-               "workload = \"kv_cache\"\ntype = \"f16\"\nsize = \"(100,7,2,64)\"\n{}\n", keys))
+    return described(
+               fmt::format("workload = \"kv_cache\"\ntype = \"f16\"\nsize = \"(100,7,2,64)\"\n{}\n",
+                           keys))
         .amount;
   };
   // Read and written, with a slot for each token, and two places for each block; seven tokens that begin

@@ -25,7 +25,9 @@
 /// Accuracy     of its types that of `wgmma_persistent` and `wgmma_promoted`
 #include "gemm/hopper/gemm_wgmma.cuh"
 
+#include <algorithm>
 #include <array>
+#include <string>
 
 namespace quadrille::kernels::gemm {
 namespace {
@@ -41,7 +43,7 @@ class GroupWalk {
  public:
   template <class T>
   __device__ GroupWalk(HalfOperands<T> const& p, std::int64_t const* first_rows, int groups)
-      : first_rows_{first_rows}, groups_{groups}, m_{p.m}, n_{p.n} {
+      : first_rows_{first_rows}, groups_{groups}, n_{p.n} {
     enter(0);
   }
 
@@ -69,15 +71,15 @@ class GroupWalk {
  private:
   __device__ void enter(int group) {
     group_ = group;
-    first_ = first_rows_ == nullptr ? 0 : static_cast<int>(first_rows_[group]);
-    end_ = first_rows_ == nullptr ? m_ : static_cast<int>(first_rows_[group + 1]);
+    first_ = static_cast<int>(first_rows_[group]);
+    end_ = static_cast<int>(first_rows_[group + 1]);
   }
   __device__ int tiles() const {
     return divide_up(end_ - first_, Tile::kConfig.bm) * divide_up(n_, Tile::kConfig.bn);
   }
 
   std::int64_t const* first_rows_;
-  int groups_, m_, n_;
+  int groups_, n_;
   int group_ = 0, first_ = 0, end_ = 0;
   int before_ = 0;  ///< tiles of the groups before
   BlockCorner corner_{};
@@ -169,8 +171,8 @@ template <WgmmaConfig kConfig>
 void launch_kind(Problem const& problem, device::StreamView stream) {
   auto const with = [&]<class T>(T) {
     using Tile = WgmmaTile<kConfig, T>;
-    int const blocks = blocks_of(problem, static_cast<int>(tiles_of(problem, kConfig)),
-                                 multiprocessors_of(problem, stream.facts()));
+    auto const blocks =
+        std::min<std::int64_t>(tiles_of(problem, kConfig), stream.facts().multiprocessors);
     bool const copies_store_c = Tile::copies_c(problem.c);
     QUAD_LAUNCH(gemm_wgmma_grouped_kernel<Tile>,
                 (LaunchShape{.grid = static_cast<unsigned>(blocks),
@@ -197,7 +199,7 @@ void launch(Problem const& problem, device::StreamView stream) {
       {{kGrouped192, 785, launch_kind<kGrouped192>}, {kGrouped128, 555, launch_kind<kGrouped128>}}};
   auto const size = static_cast<std::int64_t>(core::size_of(problem.a.type));
   auto const stages = static_cast<double>((problem.k() * size + 127) / 128);
-  int const multiprocessors = multiprocessors_of(problem, stream.facts());
+  int const multiprocessors = stream.facts().multiprocessors;
   auto const cycles = [&](WgmmaKind<Problem> const& kind) {
     constexpr double kTileCycles = 1000;  // of a tile beside its stages: storing it
     std::int64_t const tiles = tiles_of(problem, kind.config);
@@ -209,6 +211,10 @@ void launch(Problem const& problem, device::StreamView stream) {
 
 #endif  // QUAD_KERNELS
 
+std::string unsupported(Problem const& problem) {
+  return problem.groups.count == 1 ? "takes groups alone" : "";
+}
+
 constexpr VariantInfo of_groups(VariantInfo info) {
   info.types = {{core::DataType::f16},
                 {core::DataType::f16, core::Compute::f32, core::DataType::f32},
@@ -219,7 +225,7 @@ constexpr VariantInfo of_groups(VariantInfo info) {
                 {core::DataType::e5m2, core::Compute::f32, core::DataType::f32},
                 {core::DataType::e5m2, core::Compute::f32, core::DataType::bf16}};
   info.needs.layouts = {Layout::nt};
-  info.needs.other = {};
+  info.needs.other = "groups of 2 and more";
   return info;
 }
 
@@ -229,6 +235,6 @@ extern constinit Variant<Problem> const wgmma_grouped{
     of_groups(row("wgmma_grouped", "persistent blocks take tiles of all groups in turn",
                   WgmmaConfig{.bn = 128}, 30)),
     QUAD_KERNEL_LAUNCH(launch),
-    {.notes = {.takes_groups = true, .bounds_multiprocessors = true}}};
+    {.unsupported = unsupported, .notes = {.takes_groups = true}}};
 
 }  // namespace quadrille::kernels::gemm
