@@ -2,6 +2,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "attention/attention.hpp"
 
+#include "common/like.hpp"
+
 #include <fmt/format.h>
 
 namespace quadrille::kernels::attention {
@@ -20,10 +22,6 @@ QUAD_TABLE(Variant<Problem> const, kTable,
 // clang-format on
 
 namespace {
-
-bool is_like(device::MatrixView const& a, device::MatrixView const& b) {
-  return a.type == b.type && a.rows == b.rows && a.cols == b.cols && a.ld == b.ld;
-}
 
 double heads_of(Shape const& x) {
   return static_cast<double>(x.batch) * static_cast<double>(x.heads);

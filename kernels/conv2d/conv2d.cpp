@@ -2,6 +2,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "conv2d/conv2d.hpp"
 
+#include "common/like.hpp"
+
 #include <fmt/format.h>
 
 #include <algorithm>
@@ -31,10 +33,6 @@ namespace {
 /// A tensor as rows of images or filters.
 device::MatrixView rows_of(core::DataType type, std::int64_t rows, std::int64_t elements) {
   return {nullptr, type, rows, elements, elements};
-}
-
-bool is_like(device::MatrixView const& a, device::MatrixView const& b) {
-  return a.type == b.type && a.rows == b.rows && a.cols == b.cols && a.ld == b.ld;
 }
 
 }  // namespace

@@ -2,6 +2,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "kv_cache/kv_cache.hpp"
 
+#include "common/like.hpp"
+
 #include <fmt/format.h>
 
 #include <bit>
@@ -17,14 +19,6 @@ QUAD_TABLE(Variant<Problem> const, kTable,
   by_warp
 );
 // clang-format on
-
-namespace {
-
-bool is_like(device::MatrixView const& a, device::MatrixView const& b) {
-  return a.type == b.type && a.rows == b.rows && a.cols == b.cols && a.ld == b.ld;
-}
-
-}  // namespace
 
 Variants<Problem> variants() { return kTable; }
 

@@ -3,6 +3,7 @@
 #pragma once
 
 #include "common/variant.hpp"
+#include "core/small_float.hpp"
 
 #include <string>
 #include <string_view>
@@ -16,7 +17,7 @@ struct Shape {
   std::int64_t block_size = 16;  ///< tokens of a block
   std::int64_t blocks = 0;       ///< of the pool
 
-  std::int64_t row_of(std::int64_t slot, std::int64_t head) const {
+  QUAD_HD constexpr std::int64_t row_of(std::int64_t slot, std::int64_t head) const {
     return (slot / block_size * kv_heads + head) * block_size + slot % block_size;
   }
   std::int64_t rows_of_block() const { return kv_heads * block_size; }

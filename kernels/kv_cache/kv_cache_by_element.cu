@@ -37,10 +37,7 @@ __global__ void __launch_bounds__(kThreads)
   if (e >= elements) return;
   std::int64_t const row = e / shape.head_size, token = row / shape.kv_heads,
                      head = row % shape.kv_heads, slot = slots[token];
-  std::int64_t const to = ((slot / shape.block_size * shape.kv_heads + head) * shape.block_size +
-                           slot % shape.block_size) *
-                              shape.head_size +
-                          e % shape.head_size;
+  std::int64_t const to = shape.row_of(slot, head) * shape.head_size + e % shape.head_size;
   all.k[to] = all.new_k[e];
   all.v[to] = all.new_v[e];
 }

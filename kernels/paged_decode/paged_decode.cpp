@@ -2,6 +2,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "paged_decode/paged_decode.hpp"
 
+#include "common/like.hpp"
+
 #include <fmt/format.h>
 
 #include <bit>
@@ -22,14 +24,6 @@ QUAD_TABLE(Variant<Problem> const, kTable,
   vendor_cuda
 );
 // clang-format on
-
-namespace {
-
-bool is_like(device::MatrixView const& a, device::MatrixView const& b) {
-  return a.type == b.type && a.rows == b.rows && a.cols == b.cols && a.ld == b.ld;
-}
-
-}  // namespace
 
 Variants<Problem> variants() { return kTable; }
 

@@ -44,6 +44,19 @@ std::string elements_conflict(double elements);
 
 /// Memory for a view that has none yet; the view gets it.
 device::Matrix allocate_matrix(device::MatrixView& view, comm::World const& world);
+/// Of a matrix's elements, without what lies between rows.
+inline double bytes_of(device::MatrixView const& view) {
+  return static_cast<double>(view.rows) * static_cast<double>(view.cols) *
+         static_cast<double>(core::size_of(view.type));
+}
+/// Values in memory of the device. Blocks.
+template <class T>
+device::Buffer<T> uploaded(std::vector<T> const& values, comm::World const& world) {
+  device::Buffer<T> buffer{world.device(), std::ssize(values), world.stream()};
+  world.stream().copy(buffer.data(), values.data(), buffer.bytes());
+  world.stream().synchronize();
+  return buffer;
+}
 /// Scratch memory of variants, with the counters of products zero; empty for 0 bytes.
 device::Buffer<std::byte> allocate_scratch(std::size_t bytes, comm::World const& world);
 /// Before a repetition, in the place of what messages brought in the one before, which would be right:

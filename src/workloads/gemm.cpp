@@ -5,7 +5,7 @@
 #include "gemm/vendor/gemm_library.hpp"
 #include "workloads/checks/limits.hpp"
 #include "workloads/checks/product.hpp"
-#include "workloads/lengths.hpp"
+#include "workloads/draws.hpp"
 #include "workloads/secondary.hpp"
 #include "workloads/tables.hpp"
 
@@ -422,13 +422,9 @@ class Gemm final : public measure::Workload {
   bool has_weights() const { return p_.weights != gemm::Weights::none; }
   /// Of each operand once.
   double compulsory_bytes() const {
-    auto const of = [](device::MatrixView const& view) {
-      return static_cast<double>(view.rows) * static_cast<double>(view.cols) *
-             static_cast<double>(core::size_of(view.type));
-    };
-    double const scales = (has_scales() ? of(problem_.a_scales) : 0) +
-                          (has_scales() || has_weights() ? of(problem_.b_scales) : 0);
-    return of(problem_.a) + of(problem_.b) + scales + (p_.beta == 0 ? 1 : 2) * of(problem_.c);
+    // Without factors their matrices are empty.
+    return bytes_of(problem_.a) + bytes_of(problem_.b) + bytes_of(problem_.a_scales) +
+           bytes_of(problem_.b_scales) + (p_.beta == 0 ? 1 : 2) * bytes_of(problem_.c);
   }
   /// A matrix without memory.
   static device::MatrixView stored(core::DataType type, std::int64_t rows, std::int64_t cols,
@@ -451,10 +447,7 @@ class Gemm final : public measure::Workload {
     if (has_scales()) a_scales_ = allocate_matrix(problem_.a_scales, world);
     if (has_scales() || has_weights()) b_scales_ = allocate_matrix(problem_.b_scales, world);
     if (p_.groups > 1) {
-      auto const count = static_cast<std::int64_t>(first_rows_.size());
-      first_rows_there_ = {world.device(), count, world.stream()};
-      world.stream().copy(first_rows_there_.data(), first_rows_.data(),
-                          first_rows_.size() * sizeof(std::int64_t));
+      first_rows_there_ = uploaded(first_rows_, world);
       problem_.groups.first_rows_on_device = first_rows_there_.data();
     }
     if (p_.beta != 0) c0_ = {world.device(), problem_.c.type, m_, n_, world.stream()};

@@ -3,7 +3,7 @@
 #include "kv_cache/kv_cache.hpp"
 
 #include "workloads/data.hpp"
-#include "workloads/lengths.hpp"
+#include "workloads/draws.hpp"
 #include "workloads/tables.hpp"
 
 #include <fmt/format.h>
@@ -11,7 +11,6 @@
 #include <cstring>
 #include <limits>
 #include <mutex>
-#include <numeric>
 #include <utility>
 #include <vector>
 
@@ -50,12 +49,7 @@ struct Places {
   /// Before memory is taken a pool has extents alone.
   void draw_all(std::uint64_t seed) {
     constexpr std::uint64_t kBlockTag = 0x626c6f, kStartTag = 0x737461;
-    std::vector<std::int32_t> blocks(static_cast<std::size_t>(shape.blocks));
-    std::iota(blocks.begin(), blocks.end(), 0);
-    for (std::size_t b = blocks.size(); b > 1; --b) {
-      double const x = draw(seed, kBlockTag, static_cast<std::int64_t>(b));
-      std::swap(blocks[b - 1], blocks[static_cast<std::size_t>(x * static_cast<double>(b))]);
-    }
+    std::vector<std::int32_t> const blocks = shuffled(shape.blocks, seed, kBlockTag);
     auto const block = [&](std::int64_t i) { return blocks[static_cast<std::size_t>(i)]; };
     auto const size = static_cast<std::int32_t>(shape.block_size);
     sources.assign(static_cast<std::size_t>(is_write_ ? shape.blocks * size : shape.blocks), -1);
@@ -117,10 +111,6 @@ class KvCache final : public measure::Workload {
         rank_{rank} {}
 
   measure::Description describe(measure::Selection const&) const override {
-    auto const bytes_of = [](device::MatrixView const& view) {
-      return static_cast<double>(view.rows) * static_cast<double>(view.cols) *
-             static_cast<double>(core::size_of(view.type));
-    };
     measure::Description d;
     d.amount = kv_cache::bytes_moved(problem_) * ranks_;
     d.unit = "B/s";
@@ -252,9 +242,7 @@ class KvCache final : public measure::Workload {
     new_k_ = allocate_matrix(problem_.new_k, world);
     new_v_ = allocate_matrix(problem_.new_v, world);
     places_.draw_all(case_.seed);
-    there_ = {world.device(), static_cast<std::int64_t>(places_.places.size()), stream};
-    stream.copy(there_.data(), places_.places.data(), places_.places.size() * sizeof(std::int32_t));
-    stream.synchronize();
+    there_ = uploaded(places_.places, world);
     problem_.places = there_.data();
   }
 

@@ -4,7 +4,7 @@
 
 #include "workloads/checks/attention.hpp"
 #include "workloads/data.hpp"
-#include "workloads/lengths.hpp"
+#include "workloads/draws.hpp"
 #include "workloads/tables.hpp"
 
 #include <fmt/format.h>
@@ -13,7 +13,6 @@
 #include <array>
 #include <cmath>
 #include <limits>
-#include <numeric>
 #include <utility>
 #include <vector>
 
@@ -56,12 +55,7 @@ struct Cache {
   std::int64_t width() const { return shape.blocks_of(shape.longest); }
 
   void fill_table(std::uint64_t seed) {
-    std::vector<std::int32_t> blocks(static_cast<std::size_t>(shape.blocks));
-    std::iota(blocks.begin(), blocks.end(), 0);
-    for (std::size_t b = blocks.size(); b > 1; --b) {
-      double const x = draw(seed, kTableTag, static_cast<std::int64_t>(b));
-      std::swap(blocks[b - 1], blocks[static_cast<std::size_t>(x * static_cast<double>(b))]);
-    }
+    std::vector<std::int32_t> const blocks = shuffled(shape.blocks, seed, kTableTag);
     table.assign(static_cast<std::size_t>(shape.sequences * width()), 0);
     for (std::size_t s = 0; s < lengths.size(); ++s) {
       std::copy_n(blocks.begin() + first_blocks[s], shape.blocks_of(lengths[s]),
@@ -200,23 +194,17 @@ class PagedDecode final : public measure::Workload {
 
  private:
   void allocate(comm::World& world, measure::Selection const& selected) {
-    device::StreamView const stream = world.stream();
     q_ = allocate_matrix(problem_.q, world);
     k_ = allocate_matrix(problem_.k, world);
     v_ = allocate_matrix(problem_.v, world);
     o_ = allocate_matrix(problem_.o, world);
-    auto const upload = [&](std::vector<std::int32_t> const& from, std::int32_t const*& to) {
-      device::Buffer<std::int32_t> buffer{world.device(), static_cast<std::int64_t>(from.size()),
-                                          stream};
-      stream.copy(buffer.data(), from.data(), from.size() * sizeof(std::int32_t));
-      to = buffer.data();
-      return buffer;
-    };
-    lengths_ = upload(cache_.lengths, problem_.lengths);
     cache_.fill_table(case_.seed);
-    table_ = upload(cache_.table, problem_.table);
-    first_blocks_ = upload(cache_.first_blocks, problem_.first_blocks);
-    stream.synchronize();
+    lengths_ = uploaded(cache_.lengths, world);
+    table_ = uploaded(cache_.table, world);
+    first_blocks_ = uploaded(cache_.first_blocks, world);
+    problem_.lengths = lengths_.data();
+    problem_.table = table_.data();
+    problem_.first_blocks = first_blocks_.data();
     scratch_ = allocate_scratch(paged_decode::variants(), problem_, selected, world);
   }
 

@@ -11,13 +11,13 @@
 ///              first-level cache for a whole block of A, a block of A in the second level for the
 ///              whole slice: the multipliers never wait for memory. Threads share nothing, hence
 ///              one parallel loop and no barrier in it: a busy core delays its own part only.
-///              Elements of 16 and 8 bits are widened while they are packed, and get their factors; C of 16 bits is added up in
-///              f32 by bands of kBand rows and stored once
+///              Elements of 16 and 8 bits are widened while they are packed, and get their factors;
+///              C of 16 bits is added up in f32 by bands of kBand rows and stored once
 /// Shapes       row-major, any extents, leading dimensions and alignment; packing knows op(A) and
 ///              op(B) as strides; partial tiles are padded with zeros in the panels
 /// Work         2 m n k flop; A is packed once per column of parts, B once per row of parts
-/// Launch       parts of C, one to four for each thread, or of several products each one, in one parallel loop of the stream;
-///              pack buffers belong to the threads and grow to the largest problem
+/// Launch       parts of C, one to four for each thread, or each of several products, in one parallel
+///              loop of the stream; pack buffers belong to the threads and grow to the largest problem
 /// Accuracy     k eps w / 2 at worst, eps (sqrt(k) + 2) w for random data; i32 exact modulo 2^32
 #include "device/host/parallel.hpp"
 #include "gemm/gemm.hpp"

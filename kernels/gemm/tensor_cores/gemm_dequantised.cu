@@ -28,8 +28,8 @@
 namespace quadrille::kernels::gemm {
 namespace {
 
-constexpr int kCols = 32;      // of W, for a block: two instructions have 16 each
-constexpr int kMostTiles = 4;  // of 8 rows of A
+constexpr int kCols = 32;     // of W, for a block: two instructions have 16 each
+constexpr int kMaxTiles = 4;  // of 8 rows of A
 
 #ifdef QUAD_KERNELS
 
@@ -235,7 +235,7 @@ void launch(Problem const& problem, device::StreamView stream) {
     int const tiles = divide_up(p.product.m, 8);
     if (tiles <= 1) return run.template operator()<kBits, 1, 16>();
     if (tiles <= 2) return run.template operator() < kBits, 2, kBits == 8 ? 8 : 16 > ();
-    run.template operator()<kBits, kMostTiles, 8>();
+    run.template operator()<kBits, kMaxTiles, 8>();
   };
   if (problem.weights == Weights::i8) return with_tiles.template operator()<8>();
   with_tiles.template operator()<4>();
@@ -259,7 +259,7 @@ extern constinit Variant<Problem> const dequantised{
                .row_bytes = 16,
                .alignment = 16,
                .max_extent = kMaxCudaExtent,
-               .max_rows = kMaxTileRows * 8 * kMostTiles,
+               .max_rows = kMaxTileRows * 8 * kMaxTiles,
                .other = "weights of 8 or 4 bits"},
      .source = "own",
      .summary = "few rows by weights of 8 or 4 bits, which become f16 in registers"},

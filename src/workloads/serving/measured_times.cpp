@@ -215,7 +215,7 @@ class Layer {
     device::Matrix const q = filled(most * model_.width()), k = filled(of_keys),
                          v = filled(of_keys);
     device::Matrix const o = empty(most * model_.width());
-    device::Buffer<std::int32_t> const table = uploaded(shuffled(blocks));
+    device::Buffer<std::int32_t> const table = uploaded(shuffled(blocks), world_);
     std::vector<std::int64_t> const sequences = axis(1, most);
     Points points{.x = {}, .y = {sequences.begin(), sequences.end()}, .seconds = {}};
     // A sequence has a token at least, so that few of all are as many as there are sequences.
@@ -231,7 +231,7 @@ class Layer {
         for (std::int64_t s = 0; s < count; ++s) {
           lengths.push_back(static_cast<std::int32_t>(tokens / count + (s < tokens % count)));
         }
-        device::Buffer<std::int32_t> const lengths_there = uploaded(lengths);
+        device::Buffer<std::int32_t> const lengths_there = uploaded(lengths, world_);
         launch.problem.lengths = lengths_there.data();
         device::Buffer<std::byte> const scratch = scratch_for(launch);
         // Each execution takes the next blocks, until all had their turn.
@@ -306,12 +306,6 @@ class Layer {
       world_.stream().copy(all.at(0, first), all.data, count * core::size_of(extent_.type));
     }
     return matrix;
-  }
-  device::Buffer<std::int32_t> uploaded(std::vector<std::int32_t> const& values) const {
-    device::Buffer<std::int32_t> buffer{world_.device(), std::ssize(values), world_.stream()};
-    world_.stream().copy(buffer.data(), values.data(), buffer.bytes());
-    world_.stream().synchronize();
-    return buffer;
   }
   /// As blocks lie that were taken and given back for a while.
   static std::vector<std::int32_t> shuffled(std::int64_t blocks) {

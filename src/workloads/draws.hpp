@@ -7,6 +7,9 @@
 
 #include <cmath>
 #include <cstdint>
+#include <numeric>
+#include <utility>
+#include <vector>
 
 namespace quadrille::workloads {
 
@@ -31,6 +34,18 @@ inline double length_of(Lengths lengths, double drawn, double most) {
     case Lengths::long_tail: return std::ceil(std::exp(drawn * std::log(most)));
   }
   return most;
+}
+
+/// The numbers below `count` in an order that is drawn.
+inline std::vector<std::int32_t> shuffled(std::int64_t count, std::uint64_t seed,
+                                          std::uint64_t tag) {
+  std::vector<std::int32_t> order(static_cast<std::size_t>(count));
+  std::iota(order.begin(), order.end(), 0);
+  for (std::size_t b = order.size(); b > 1; --b) {
+    double const x = draw(seed, tag, static_cast<std::int64_t>(b));
+    std::swap(order[b - 1], order[static_cast<std::size_t>(x * static_cast<double>(b))]);
+  }
+  return order;
 }
 
 }  // namespace quadrille::workloads
