@@ -29,6 +29,32 @@ struct Tile {
   __device__ unsigned char* at(int row, int piece) const {
     return data + row * kRowBytes<kHead> + piece * kPieceBytes;
   }
+
+  /// A piece, and those so many rows and pieces further on.
+  struct Place {
+    unsigned char* data;
+    __device__ unsigned char* at(int rows, int pieces) const { return Tile{data}.at(rows, pieces); }
+  };
+  __device__ Place place(int row, int piece) const { return {at(row, piece)}; }
+};
+
+/// The same as tensor copies leave it: boxes of kRows rows and 64 elements, swizzled by 128 bytes.
+template <int kHead, int kRows>
+struct BoxedTile {
+  static constexpr int kBoxes = kHead / 64, kBoxBytes = 128 * kRows;
+  static constexpr int kBytes = kBoxes * kBoxBytes;
+  unsigned char* data;
+
+  /// Pieces further on are an even number, from piece 0 or 1 on, and rows eights: their permutation is that
+  /// of the first one.
+  struct Place {
+    unsigned char* row;
+    int permuted;
+    __device__ unsigned char* at(int rows, int pieces) const {
+      return row + rows * 128 + pieces / 8 * kBoxBytes + ((pieces % 8) ^ permuted) * kPieceBytes;
+    }
+  };
+  __device__ Place place(int row, int piece) const { return {data + row * 128, piece ^ (row % 8)}; }
 };
 
 template <class T>
@@ -73,9 +99,10 @@ class WarpRows {
   }
 
   /// Scores, not scaled yet, of all rows with a tile of keys.
-  __device__ void multiply_keys(Tile<kHead> queries, Tile<kHead> keys) {
+  template <class Keys>
+  __device__ void multiply_keys(Tile<kHead> queries, Keys keys) {
     unsigned char const* const a_row = queries.at(first_ + lane_ % 16, lane_ / 16);
-    unsigned char const* const b_row = keys.at(lane_ % 8 + lane_ / 16 * 8, lane_ / 8 % 2);
+    auto const b_row = keys.place(lane_ % 8 + lane_ / 16 * 8, lane_ / 8 % 2);
 #pragma unroll
     for (int g = 0; g < kGroups; ++g) {
 #pragma unroll
@@ -94,7 +121,7 @@ class WarpRows {
 #pragma unroll
       for (int j = 0; j < kScoreTiles; j += 2) {
         std::uint32_t b[4];  // of 16 keys
-        ptx::ldmatrix_x4(b, b_row + 8 * j * kRowBytes<kHead> + 2 * t * kPieceBytes);
+        ptx::ldmatrix_x4(b, b_row.at(8 * j, 2 * t));
         std::uint32_t const low[2]{b[0], b[1]}, high[2]{b[2], b[3]};
 #pragma unroll
         for (int g = 0; g < kGroups; ++g) {
@@ -169,15 +196,16 @@ class WarpRows {
   }
 
   /// Adds the values of a tile, times the weights.
-  __device__ void multiply_values(Tile<kHead> values) {
-    unsigned char const* const b_row = values.at(lane_ % 16, lane_ / 16);
+  template <class Values>
+  __device__ void multiply_values(Values values) {
+    auto const b_row = values.place(lane_ % 16, lane_ / 16);
 #pragma unroll
     for (int t = 0; t < kKeys / 16; ++t) {
       __syncwarp();  // loads of later steps stay behind it: moved up, they exceed the registers
 #pragma unroll
       for (int j = 0; j < kValueTiles; j += 2) {
         std::uint32_t b[4];  // of 16 columns
-        ptx::ldmatrix_x4_trans(b, b_row + 16 * t * kRowBytes<kHead> + j * kPieceBytes);
+        ptx::ldmatrix_x4_trans(b, b_row.at(16 * t, j));
         std::uint32_t const low[2]{b[0], b[1]}, high[2]{b[2], b[3]};
 #pragma unroll
         for (int g = 0; g < kGroups; ++g) {

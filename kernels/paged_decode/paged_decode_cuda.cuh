@@ -87,12 +87,14 @@ struct ContiguousRows {
   __device__ long long operator()(int token) const { return first + token; }
 };
 
+__device__ inline int warp_number() { return static_cast<int>(threadIdx.x) / 32; }
+
 /// In shared memory: the queries of a group of heads, and a ring of tiles of keys and values for each warp.
 template <int kHead>
 struct SharedTiles {
   using Tile = attention::Tile<kHead>;
   Tile queries, ring;
-  int warp = static_cast<int>(threadIdx.x) / 32;
+  int warp = warp_number();
 
   __device__ explicit SharedTiles(unsigned char* shared)
       : queries{shared}, ring{queries.at(kRows, 0)} {}
@@ -100,18 +102,19 @@ struct SharedTiles {
     return {ring.at((warp * kStages + stage) * 2 * kTokens, 0)};
   }
   __device__ Tile values(int stage) const { return {keys(stage).at(kTokens, 0)}; }
-
-  /// Starts the copy of the queries; rows beyond the group become zeros.
-  template <class T>
-  __device__ void copy_queries(Operands<T> const& p, int sequence, int kv_head) const {
-    T const* const q =
-        p.q + (static_cast<long long>(sequence) * p.heads + kv_head * p.group) * kHead;
-    for (int e = static_cast<int>(threadIdx.x); e < kRows * Tile::kPieces; e += kThreads) {
-      int const row = e / Tile::kPieces, piece = e % Tile::kPieces;
-      ptx::cp_async<kPieceBytes>(queries.at(row, piece), q + e * 8, row < p.group);
-    }
-  }
 };
+
+/// Starts the copy of the queries of a group; rows beyond it become zeros.
+template <class T, int kHead>
+__device__ void copy_queries(Operands<T> const& p, int sequence, int kv_head,
+                             attention::Tile<kHead> queries) {
+  constexpr int kPieces = attention::Tile<kHead>::kPieces;
+  T const* const q = p.q + (static_cast<long long>(sequence) * p.heads + kv_head * p.group) * kHead;
+  for (int e = static_cast<int>(threadIdx.x); e < kRows * kPieces; e += kThreads) {
+    int const row = e / kPieces, piece = e % kPieces;
+    ptx::cp_async<kPieceBytes>(queries.at(row, piece), q + e * 8, row < p.group);
+  }
+}
 
 /// The rows of a warp: one tile of queries, of which the group of heads is a part.
 template <class T, int kHead>
@@ -140,21 +143,21 @@ struct WarpMaxima {
 };
 
 /// Epilogue: calls use(row, column, value, largest, total) for every element, the sum of weighted values by
-/// one maximum of all tokens, which are combined warp by warp in order, in the ring's memory. All threads
-/// of the block call it, when nobody reads the ring any more.
+/// one maximum of all tokens, which are combined warp by warp in order, in `shared` memory. All threads
+/// of the block call it, when nobody reads what was there.
 template <class T, int kHead, class Use>
-__device__ void combine_warps(Operands<T> const& p, SharedTiles<kHead> const& tiles,
-                              WarpRows<T, kHead>& rows, Use const& use) {
-  auto* const maxima = reinterpret_cast<WarpMaxima*>(tiles.ring.data);
+__device__ void combine_warps(Operands<T> const& p, unsigned char* shared, WarpRows<T, kHead>& rows,
+                              Use const& use) {
+  auto* const maxima = reinterpret_cast<WarpMaxima*>(shared);
   auto* const parts = reinterpret_cast<float*>(maxima + 1);
   rows.for_pairs([&](int row, int column, float low, float high, float largest, float total) {
     if (row >= p.group) return;
-    float* const part = parts + (tiles.warp * kRows + row) * kHead + column;
+    float* const part = parts + (warp_number() * kRows + row) * kHead + column;
     part[0] = low;
     part[1] = high;
     if (column == 0) {
-      maxima->largest[tiles.warp][row] = largest;
-      maxima->total[tiles.warp][row] = total;
+      maxima->largest[warp_number()][row] = largest;
+      maxima->total[warp_number()][row] = total;
     }
   });
   __syncthreads();  // all parts are there

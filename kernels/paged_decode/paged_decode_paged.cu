@@ -57,7 +57,7 @@ __device__ void attend(Operands<T> const& p, int sequence, int kv_head, TokenRow
   SharedTiles<kHead> const tiles{shared};
 
   // Prologue: the queries, and all stages but one.
-  tiles.copy_queries(p, sequence, kv_head);
+  copy_queries(p, sequence, kv_head, tiles.queries);
   constexpr int kStep = kWarps * kTokens;
   int const first = begin + tiles.warp * kTokens;
   WarpRows<T, kHead> rows{0, p.scale};
@@ -85,7 +85,7 @@ __device__ void attend(Operands<T> const& p, int sequence, int kv_head, TokenRow
   }
   ptx::cp_async_wait_all();
   __syncthreads();  // nobody reads the ring any more
-  combine_warps(p, tiles, rows, use);
+  combine_warps(p, tiles.ring.data, rows, use);
 }
 
 /// The first row of a sequence and head in the copies.
