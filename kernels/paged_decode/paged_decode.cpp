@@ -21,6 +21,7 @@ QUAD_TABLE(Variant<Problem> const, kTable,
   paged_split,
   paged_bulk,
   contiguous,
+  latent_wgmma,
   vendor_cuda
 );
 // clang-format on
@@ -32,7 +33,9 @@ Problem unallocated(Shape const& x, core::DataType type) {
                                       x.head_size};
   device::MatrixView const of_keys{nullptr, type, x.blocks * x.kv_heads * x.block_size, x.head_size,
                                    x.head_size};
-  return {.shape = x, .q = of_queries, .k = of_keys, .v = of_keys, .o = of_queries};
+  device::MatrixView of_values = of_keys, of_results = of_queries;
+  of_values.cols = of_results.cols = of_results.ld = x.value_size();
+  return {.shape = x, .q = of_queries, .k = of_keys, .v = of_values, .o = of_results};
 }
 
 ProblemFacts facts_of(Problem const& p) {
@@ -48,7 +51,10 @@ std::string shape_error(Shape const& x) {
   if (x.heads % x.kv_heads != 0) {
     return fmt::format("{} kv_heads do not divide {} heads; take a divisor", x.kv_heads, x.heads);
   }
-  if (x.head_size != 64 && x.head_size != 128) {
+  if (x.latent && (x.kv_heads != 1 || x.head_size != kLatentKey)) {
+    return fmt::format("latent keys are of kv_heads = 1 and head_size = {}", kLatentKey);
+  }
+  if (!x.latent && x.head_size != 64 && x.head_size != 128) {
     return fmt::format("head_size is {}; take 64 or 128", x.head_size);
   }
   bool const is_power = std::has_single_bit(static_cast<std::uint64_t>(x.block_size));
@@ -66,25 +72,32 @@ void require_consistent(Problem const& problem) {
                "paged_decode: q is not (sequences heads) x head_size without gaps");
   QUAD_REQUIRE(is_like(problem.k, like.k) && is_like(problem.v, like.v),
                "paged_decode: k or v is not (blocks kv_heads block_size) x head_size without gaps, "
-               "or of another type than q");
+               "v not columns of latent keys, or of another type than q");
   QUAD_REQUIRE(is_like(problem.o, like.o), "paged_decode: o is not like q");
 }
 
 double flop(Shape const& x) {
-  return 4 * static_cast<double>(x.tokens) * static_cast<double>(x.heads * x.head_size);
+  return 2 * static_cast<double>(x.tokens) *
+         static_cast<double>(x.heads * (x.head_size + x.value_size()));
 }
 
 double compulsory_bytes(Shape const& x, double element_bytes) {
-  double const of_keys = static_cast<double>(x.tokens) * static_cast<double>(x.kv_heads);
-  double const of_queries = static_cast<double>(x.sequences) * static_cast<double>(x.heads);
+  std::int64_t const of_token = x.kv_heads * (x.head_size + (x.latent ? 0 : x.value_size()));
+  std::int64_t const of_sequence = x.heads * (x.head_size + x.value_size());
   auto const table = static_cast<double>(x.tokens) / static_cast<double>(x.block_size);
-  return element_bytes * 2 * static_cast<double>(x.head_size) * (of_keys + of_queries) +
+  return element_bytes * (static_cast<double>(x.tokens) * static_cast<double>(of_token) +
+                          static_cast<double>(x.sequences) * static_cast<double>(of_sequence)) +
          sizeof(std::int32_t) * (table + static_cast<double>(x.sequences));
+}
+
+std::string unsupported_latent(Problem const& p) {
+  return p.shape.latent ? "takes no latent keys" : "";
 }
 
 std::string unsupported_on_gpu(Problem const& p) {
   constexpr std::int64_t kMaxSequences = 65535, kMaxGroup = 16;
   constexpr std::int64_t kMaxTokens = std::int64_t{1} << 30;
+  if (p.shape.latent) return unsupported_latent(p);
   if (p.shape.group() > kMaxGroup) {
     return fmt::format("takes groups of up to {} heads, this has {}", kMaxGroup, p.shape.group());
   }

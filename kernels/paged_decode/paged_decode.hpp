@@ -11,6 +11,9 @@
 
 namespace quadrille::kernels::paged_decode {
 
+/// Elements of a latent key, and how many of them, the first ones, are its value.
+inline constexpr std::int64_t kLatentKey = 576, kLatentValue = 512;
+
 /// One new token for each sequence, whose query meets the keys and values of all tokens before it.
 /// Heads of queries share heads of keys and values in groups: head h uses h / group().
 struct Shape {
@@ -19,7 +22,10 @@ struct Shape {
   std::int64_t blocks = 0;       ///< of the cache
   std::int64_t tokens = 0;       ///< of all sequences
   std::int64_t longest = 0;      ///< of them, in tokens
+  /// Multi-head latent attention (DeepSeek-V2): one head of keys, each of which has its value in it.
+  bool latent = false;
 
+  std::int64_t value_size() const { return latent ? kLatentValue : head_size; }
   std::int64_t group() const { return heads / kv_heads; }
   /// Blocks of a sequence of so many tokens.
   std::int64_t blocks_of(std::int64_t length) const {
@@ -32,15 +38,15 @@ struct Shape {
 /// o(s, h) = attention of q(s, h) to the first lengths[s] tokens of sequence s (attention.hpp). Keys and
 /// values lie in blocks of a pool that all sequences take theirs from: token t of sequence s and head h'
 /// is row (table[s, t / block_size] kv_heads + h') block_size + t % block_size of k and of v. A block may
-/// belong to several sequences; what lies behind the last token is never read.
+/// belong to several sequences; what lies behind the last token is never used, whatever it is.
 struct Problem {
   static constexpr std::string_view kOperation = "paged_decode";
 
   Shape shape{};
   device::MatrixView q;                   ///< sequences x heads rows of head_size, without gaps
   device::MatrixView k;                   ///< blocks x kv_heads x block_size rows, without gaps
-  device::MatrixView v;                   ///< like k
-  device::MatrixView o;                   ///< like q
+  device::MatrixView v;                   ///< like k; latent: columns of k
+  device::MatrixView o;                   ///< like q, of value_size() columns
   std::int32_t const* lengths = nullptr;  ///< of the sequences
   std::int32_t const* table = nullptr;    ///< sequences x blocks_of(longest)
   /// Blocks of the sequences before each: where its tokens begin in a pool without a table. Null where
@@ -59,9 +65,10 @@ void require_consistent(Problem const& problem);
 /// Why there is no such decoding, with the way out; empty where there is one.
 std::string shape_error(Shape const& shape);
 
-/// 4 head_size for each token and head of queries.
+/// 2 (head_size + value_size) for each token and head of queries.
 double flop(Shape const& shape);
 /// Keys and values of every token of every sequence, q and o, of elements of so many bytes, and the table.
+/// A latent value is not read beside its key.
 double compulsory_bytes(Shape const& shape, double element_bytes);
 
 /// The row of k and v of token t of a sequence of so many tokens in a pool without a table, where a
@@ -80,7 +87,9 @@ inline bool reads_table(VariantInfo const& variant) {
 Variants<Problem> variants();
 ProblemFacts facts_of(Problem const& problem);
 
-/// For Specifics::unsupported of the kernels.
+/// For Specifics::unsupported: of variants that take no latent keys.
+std::string unsupported_latent(Problem const& problem);
+/// Of most kernels.
 std::string unsupported_on_gpu(Problem const& problem);
 
 }  // namespace quadrille::kernels::paged_decode

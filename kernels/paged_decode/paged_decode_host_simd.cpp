@@ -10,7 +10,7 @@
 ///              first-level cache, and the maximum is that of the tokens so far (online softmax).
 ///              Long sequences are split among threads, and the parts joined in order
 /// Shapes       any lengths, blocks, tables and groups of heads; a sequence without tokens has o = 0
-/// Work         4 h d flop for each token; each key and value is read once
+/// Work         2 h (d + d of values) flop for each token; each key and value is read once
 /// Launch       sequences x heads of keys x parts of 1024 tokens in one parallel loop of the stream, then
 ///              one over the rows of o
 /// Accuracy     error_bound() of f32, and one rounding to the type
@@ -34,7 +34,8 @@ struct Partial {
   float* sums;
 };
 
-template <class T, int kHead>
+/// kHead elements of a key, kValue of a value.
+template <class T, int kHead, int kValue>
 class Decoding {
  public:
   explicit Decoding(Problem const& problem)
@@ -43,7 +44,7 @@ class Decoding {
         parts_{std::max<std::int64_t>(1, (x_.longest + kPart - 1) / kPart)} {
     // Of the stream's own thread, which waits for those of the loops.
     thread_local std::vector<float> memory;
-    memory.resize(static_cast<std::size_t>(p_.o.rows * parts_ * (kHead + 2)));
+    memory.resize(static_cast<std::size_t>(p_.o.rows * parts_ * (kValue + 2)));
     partials_ = memory.data();
   }
 
@@ -60,33 +61,38 @@ class Decoding {
 
  private:
   Partial partial(std::int64_t row, std::int64_t part) {
-    float* const at = partials_ + (row * parts_ + part) * (kHead + 2);
+    float* const at = partials_ + (row * parts_ + part) * (kValue + 2);
     return {at, at + 1, at + 2};
   }
 
   void attend(std::int64_t s, std::int64_t kv_head, std::int64_t part) {
-    thread_local std::vector<float> keys(kMaxBlock * kHead), values(kMaxBlock * kHead);
+    thread_local std::vector<float> keys(kMaxBlock * kHead), values(kMaxBlock * kValue);
     std::int64_t const first_row = s * x_.heads + kv_head * x_.group();
     for (std::int64_t g = 0; g < x_.group(); ++g) {
       Partial const to = partial(first_row + g, part);
       *to.largest = kLowest;
       *to.total = 0;
-      std::fill_n(to.sums, kHead, 0.0F);
+      std::fill_n(to.sums, kValue, 0.0F);
     }
     std::int64_t const end = std::min<std::int64_t>(p_.lengths[s], (part + 1) * kPart);
     for (std::int64_t t = part * kPart; t < end; t += x_.block_size) {
       std::int64_t const block = p_.table[s * x_.blocks_of(x_.longest) + t / x_.block_size];
-      std::int64_t const at = (block * x_.kv_heads + kv_head) * x_.block_size * kHead;
+      std::int64_t const row = (block * x_.kv_heads + kv_head) * x_.block_size;
       std::int64_t const count = std::min(x_.block_size, end - t);
-      T const* const k = p_.k.as<T>() + at;
-      T const* const v = p_.v.as<T>() + at;
-      for (std::int64_t e = 0; e < count * kHead; ++e) {
-        keys[static_cast<std::size_t>(e)] = static_cast<float>(k[e]);
-        values[static_cast<std::size_t>(e)] = static_cast<float>(v[e]);
-      }
+      widen<kHead>(p_.k, row, count, keys.data());
+      widen<kValue>(p_.v, row, count, values.data());
       for (std::int64_t g = 0; g < x_.group(); ++g) {
         add_block(first_row + g, keys.data(), values.data(), count, partial(first_row + g, part));
       }
+    }
+  }
+
+  template <int kColumns>
+  static void widen(device::MatrixView const& from, std::int64_t row, std::int64_t rows,
+                    float* to) {
+    for (std::int64_t t = 0; t < rows; ++t, to += kColumns) {
+      T const* const line = from.as<T>() + (row + t) * from.ld;
+      for (int e = 0; e < kColumns; ++e) to[e] = static_cast<float>(line[e]);
     }
   }
 
@@ -112,17 +118,17 @@ class Decoding {
       top = std::max(top, part[0]);
     }
     float const factor = std::exp(*to.largest - top);  // 0 for the first tokens
-    float sums[kHead];
-    for (int e = 0; e < kHead; ++e) sums[e] = to.sums[e] * factor;
+    float sums[kValue];
+    for (int e = 0; e < kValue; ++e) sums[e] = to.sums[e] * factor;
     float total = *to.total * factor;
     for (std::int64_t t = 0; t < count; ++t) {
       float const weight = std::exp(scores[t] - top);
       total += weight;
-      for (int e = 0; e < kHead; ++e) sums[e] += weight * values[t * kHead + e];
+      for (int e = 0; e < kValue; ++e) sums[e] += weight * values[t * kValue + e];
     }
     *to.largest = top;
     *to.total = total;
-    std::copy_n(sums, kHead, to.sums);
+    std::copy_n(sums, kValue, to.sums);
   }
 
   void join(std::int64_t row) {
@@ -130,15 +136,15 @@ class Decoding {
     for (std::int64_t part = 0; part < parts_; ++part) {
       top = std::max(top, *partial(row, part).largest);
     }
-    float sums[kHead] = {}, total = 0;
+    float sums[kValue] = {}, total = 0;
     for (std::int64_t part = 0; part < parts_ && top > kLowest; ++part) {
       Partial const from = partial(row, part);
       float const factor = std::exp(*from.largest - top);
       total += *from.total * factor;
-      for (int e = 0; e < kHead; ++e) sums[e] += from.sums[e] * factor;
+      for (int e = 0; e < kValue; ++e) sums[e] += from.sums[e] * factor;
     }
-    T* const o = p_.o.as<T>() + row * kHead;
-    for (int e = 0; e < kHead; ++e) o[e] = static_cast<T>(total > 0 ? sums[e] / total : 0);
+    T* const o = p_.o.as<T>() + row * kValue;
+    for (int e = 0; e < kValue; ++e) o[e] = static_cast<T>(total > 0 ? sums[e] / total : 0);
   }
 
   Problem const& p_;
@@ -150,8 +156,11 @@ class Decoding {
 void launch(Problem const& problem, device::StreamView stream) {
   stream.run([problem, stream] {
     auto const with_type = [&]<class T>(T) {
-      problem.shape.head_size == 64 ? Decoding<T, 64>{problem}.run(stream)
-                                    : Decoding<T, 128>{problem}.run(stream);
+      if (problem.shape.latent) {
+        return Decoding<T, kLatentKey, kLatentValue>{problem}.run(stream);
+      }
+      problem.shape.head_size == 64 ? Decoding<T, 64, 64>{problem}.run(stream)
+                                    : Decoding<T, 128, 128>{problem}.run(stream);
     };
     switch (problem.q.type) {
       case core::DataType::f32: return with_type(float{});

@@ -117,9 +117,11 @@ extern constinit Variant<Problem> const kokkos{
     {.name = "kokkos",
      .where = Where::kokkos,
      .types = {core::DataType::f32, core::DataType::f16, core::DataType::bf16},
+     .needs = {.other = "no latent keys"},
      .preference = 10,
      .source = "own",
      .summary = "one source for host and GPU: a row of the result after the other, online softmax"},
-    launch};
+    launch,
+    {.unsupported = unsupported_latent}};
 
 }  // namespace quadrille::kernels::paged_decode

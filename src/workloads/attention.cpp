@@ -116,11 +116,9 @@ class Attention final : public measure::Workload {
 
   measure::Verdict validate(comm::World& world) override {
     attention::Shape const& x = problem_.shape;
-    AttentionCheck checker{problem_.o,
-                           {sources_[0], sources_[1], sources_[2]},
-                           attention::flop(x) / 4,
-                           case_.check,
-                           world};
+    AttentionCheck checker{
+        problem_.o,  x.head_size, {sources_[0], sources_[1], sources_[2]}, attention::flop(x) / 4,
+        case_.check, world};
     std::int64_t const rows = x.group() * x.queries;
     checker.judge(x.batch * x.kv_heads, [&](std::int64_t head) -> AttentionCheck::Group {
       return {.first_row = head * rows,

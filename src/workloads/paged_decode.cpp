@@ -21,9 +21,16 @@ namespace {
 
 namespace paged_decode = kernels::paged_decode;
 
+/// What a token has in the cache.
+enum class Kv { separate, latent };
+constexpr auto enum_names(Kv) {
+  return core::EnumNames<Kv, 2>{{{Kv::separate, "separate"}, {Kv::latent, "latent"}}};
+}
+
 struct Parameters {
   std::int64_t block_size = 16;
   Lengths lengths = Lengths::uniform;
+  Kv kv = Kv::separate;
   bool operator==(Parameters const&) const = default;
 };
 
@@ -41,6 +48,7 @@ struct Cache {
     shape.kv_heads = spec.size[2];
     shape.head_size = spec.size[4];
     shape.block_size = p.block_size;
+    shape.latent = p.kv == Kv::latent;
     for (std::int64_t s = 0; s < shape.sequences; ++s) {
       double const length = length_of(p.lengths, draw(spec.seed, kLengthTag, s), most);
       lengths.push_back(static_cast<std::int32_t>(std::clamp(length, 1.0, most)));
@@ -76,7 +84,8 @@ std::string conflict(core::Case const& spec) {
                                      .heads = size[1],
                                      .kv_heads = size[2],
                                      .head_size = size[4],
-                                     .block_size = p.block_size});
+                                     .block_size = p.block_size,
+                                     .latent = p.kv == Kv::latent});
   if (!error.empty()) return error;
   // Of a table in 32 bits, and of what a host keeps of it.
   constexpr std::int64_t kMaxSequences = 1 << 20;  // each draws its length before anything runs
@@ -110,11 +119,13 @@ class PagedDecode final : public measure::Workload {
     d.amount = paged_decode::compulsory_bytes(x, width) * ranks_;
     d.unit = "B/s";
     d.device_bytes = d.amount;
-    d.memory_bytes = 2 * width * static_cast<double>(problem_.k.rows + problem_.q.rows) *
-                         static_cast<double>(x.head_size) +
+    auto const of_both = static_cast<double>(x.head_size + x.value_size());
+    d.memory_bytes = width * (static_cast<double>(problem_.k.rows) *
+                                  (x.latent ? static_cast<double>(x.head_size) : of_both) +
+                              static_cast<double>(problem_.q.rows) * of_both) +
                      sizeof(std::int32_t) * static_cast<double>(x.sequences * cache_.width());
     // What a check reads again, of a sequence and head.
-    d.host_bytes = 2 * sizeof(float) * static_cast<double>(x.longest * x.head_size);
+    d.host_bytes = sizeof(float) * static_cast<double>(x.longest) * of_both;
     d.extras = {{"tokens", static_cast<double>(x.tokens), ""},
                 {"empty slots",
                  of_slots > 0 ? 100 * (1 - static_cast<double>(x.tokens) / of_slots) : 0, "%"},
@@ -139,12 +150,13 @@ class PagedDecode final : public measure::Workload {
     // Tags differ by rank, so that another rank's data are wrong data.
     auto const tag = static_cast<std::uint64_t>(8 * rank_);
     sources_ = {{case_.data, seed, tag}, {case_.data, seed, tag + 1}, {case_.data, seed, tag + 2}};
+    if (cache_.shape.latent) sources_.v = sources_.k;  // its first columns
     auto const fill_whole = [&](device::MatrixView const& view, Source const& source) {
       fill(view, whole(view.rows, view.cols), source, world);
     };
     fill_whole(problem_.q, sources_.q);
     fill_whole(problem_.k, sources_.k);
-    fill_whole(problem_.v, sources_.v);
+    if (!cache_.shape.latent) fill_whole(problem_.v, sources_.v);
   }
 
   void reset(comm::World& world, kernels::VariantInfo const&) override {
@@ -158,7 +170,8 @@ class PagedDecode final : public measure::Workload {
 
   measure::Verdict validate(comm::World& world) override {
     paged_decode::Shape const& x = cache_.shape;
-    AttentionCheck checker{problem_.o, sources_, paged_decode::flop(x) / 4, case_.check, world};
+    AttentionCheck checker{problem_.o,  x.head_size, sources_, paged_decode::flop(x) / 4,
+                           case_.check, world};
     std::int64_t const width = cache_.width();
     checker.judge(x.sequences * x.kv_heads, [&](std::int64_t i) -> AttentionCheck::Group {
       std::int64_t const s = i / x.kv_heads, h = i % x.kv_heads;
@@ -196,7 +209,11 @@ class PagedDecode final : public measure::Workload {
   void allocate(comm::World& world, measure::Selection const& selected) {
     q_ = allocate_matrix(problem_.q, world);
     k_ = allocate_matrix(problem_.k, world);
-    v_ = allocate_matrix(problem_.v, world);
+    if (cache_.shape.latent) {
+      problem_.v.data = problem_.k.data;
+    } else {
+      v_ = allocate_matrix(problem_.v, world);
+    }
     o_ = allocate_matrix(problem_.o, world);
     cache_.fill_table(case_.seed);
     lengths_ = uploaded(cache_.lengths, world);
@@ -223,30 +240,33 @@ class PagedDecode final : public measure::Workload {
 
 namespace entries {
 
-extern measure::WorkloadEntry const paged_decode =
-    measure::entry({
-        .schema = {.name = "paged_decode",
-                   .extents = {"sequences", "heads", "kv_heads", "tokens", "head_size"},
-                   .min_extent = 1,
-                   .max_extent = std::numeric_limits<std::int32_t>::max(),
-                   .defaults = core::Parameters{Parameters{}},
-                   .options = {core::options::count(
-                                   "block_size", core::options::at(&Parameters::block_size),
-                                   "tokens of a block of the cache: 8, 16, 32, 64 or 128",
-                                   {.least = 8, .most = 128}),
-                               core::options::choice(
-                                   "lengths", core::options::at(&Parameters::lengths),
-                                   "tokens of a sequence: all have the extent's number, or any "
-                                   "number up to it, or most have few (log-uniform)")},
-                   .conflict = conflict},
-        .summary = "attention of one new token a sequence over a paged cache, on each rank",
-        .work = "keys and values of every token, q and o, each once, in bytes per rank",
-        .local = true,
-        .variants = rows_of(kernels::paged_decode::variants()),
-        .make = measure::make<PagedDecode>,
-        .secondary = {{"tokens", "count", "tokens of all sequences, each with a key and a value."},
-                      {"empty slots", "%", "slots of taken blocks that hold no token."}},
-    });
+extern measure::WorkloadEntry const paged_decode = measure::entry({
+    .schema =
+        {.name = "paged_decode",
+         .extents = {"sequences", "heads", "kv_heads", "tokens", "head_size"},
+         .min_extent = 1,
+         .max_extent = std::numeric_limits<std::int32_t>::max(),
+         .defaults = core::Parameters{Parameters{}},
+         .options = {core::options::count("block_size", core::options::at(&Parameters::block_size),
+                                          "tokens of a block of the cache: 8, 16, 32, 64 or 128",
+                                          {.least = 8, .most = 128}),
+                     core::options::choice(
+                         "lengths", core::options::at(&Parameters::lengths),
+                         "tokens of a sequence: all have the extent's number, or any "
+                         "number up to it, or most have few (log-uniform)"),
+                     core::options::choice(
+                         "kv", core::options::at(&Parameters::kv),
+                         "what a token has in the cache: keys and values, or a latent "
+                         "key of 576 elements, the first 512 of which are its value")},
+         .conflict = conflict},
+    .summary = "attention of one new token a sequence over a paged cache, on each rank",
+    .work = "keys and values of every token, q and o, each once, in bytes per rank",
+    .local = true,
+    .variants = rows_of(kernels::paged_decode::variants()),
+    .make = measure::make<PagedDecode>,
+    .secondary = {{"tokens", "count", "tokens of all sequences, each with a key and a value."},
+                  {"empty slots", "%", "slots of taken blocks that hold no token."}},
+});
 
 }  // namespace entries
 

@@ -104,6 +104,8 @@ def main():
         ('[[case]]\nworkload = "ring_attention"\nsize = "(1,4,4,9,64)"\n', [], 2, ["type", "f32", "f16", "bf16"]),
         ('[[case]]\nworkload = "ring_attention"\ntype = "f16"\nsize = "(1,4,4,9,64)"\npartition = "blocks"\n', [], 2,
          ["partition", "blocks", "zigzag", "striped"]),
+        ('[[case]]\nworkload = "paged_decode"\ntype = "f16"\nsize = "(2,4,2,9,64)"\nkv = "latent"\n', [], 2,
+         ["paged_decode", "latent", "kv_heads = 1", "head_size = 576"]),
         ('[[case]]\nworkload = "paged_decode"\ntype = "f16"\nsize = "(2,4,2,9,64)"\nblock_size = 12\n', [], 2,
          ["paged_decode", "block_size", "12", "8", "16", "32", "64", "128"]),
         ('[[case]]\nworkload = "kv_cache"\ntype = "f16"\nsize = "(2,9,2,96)"\n', [], 2,

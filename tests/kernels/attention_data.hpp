@@ -7,6 +7,7 @@
 
 #include <gtest/gtest.h>
 
+#include <algorithm>
 #include <cmath>
 #include <cstdint>
 #include <map>
@@ -73,7 +74,7 @@ struct Element {
   double value = 0, allowed = 0;
 };
 
-/// All of o. Softmax in the form sum_j v_j / sum_t exp(s_t - s_j): not the way of any kernel.
+/// All of o, in long double where weights are made.
 template <class T, class Bound>
 std::vector<Element> elements_of(Problem const& p, Tensors<T> const& in, Bound const& bound) {
   Shape const& x = p.shape;
@@ -103,17 +104,23 @@ std::vector<Element> elements_of(Problem const& p, Tensors<T> const& in, Bound c
           }
           facts.score = std::max(facts.score, std::sqrt(qq * kk / static_cast<double>(d)));
         }
+        std::vector<long double> powers(n);
+        long double total = 0;
+        double const top = n > 0 ? *std::max_element(scores.begin(), scores.end()) : 0;
         for (std::size_t j = 0; j < n; ++j) {
-          double inverse = 0;
-          for (std::size_t t = 0; t < n; ++t) inverse += std::exp(scores[t] - scores[j]);
-          weights[j] = 1 / inverse;
+          powers[j] = std::exp(static_cast<long double>(scores[j] - top));
+          total += powers[j];
+        }
+        for (std::size_t j = 0; j < n; ++j) {
+          weights[j] = static_cast<double>(powers[j] / total);
           facts.weight = std::max(facts.weight, weights[j]);
         }
         for (std::size_t e = 0; e < d; ++e) {
           double mean = 0, variance = 0;
           for (std::size_t j = 0; j < n; ++j) mean += weights[j] * wide(in.v[key(j) + e]);
           for (std::size_t j = 0; j < n; ++j) {
-            variance += weights[j] * std::pow(wide(in.v[key(j) + e]) - mean, 2);
+            double const off = wide(in.v[key(j) + e]) - mean;
+            variance += weights[j] * off * off;
           }
           elements[row * d + e] = {mean, bound(facts, mean, std::sqrt(variance))};
         }

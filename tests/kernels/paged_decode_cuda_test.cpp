@@ -15,12 +15,30 @@ class PagedDecodeCudaTest : public testing::TestWithParam<std::string_view> {};
 
 TEST_P(PagedDecodeCudaTest, EqualsSums) {
   Variant<Problem> const& variant = test::row(variants(), GetParam(), device::Kind::cuda);
+  // A row takes either kind of keys.
+  bool const is_latent =
+      variant
+          .unsupported_reason(unallocated({.head_size = kLatentKey, .latent = true}, DataType::f16))
+          .empty();
+  std::vector<Cache> const& caches = is_latent ? kLatentCaches : kCaches;
   test::on_every_schedule([&](device::Device& device, device::StreamView stream) {
-    for (Cache const& cache : kCaches) expect_right<core::f16>(device, stream, variant, cache);
-    expect_right<core::bf16>(device, stream, variant, kCaches[0]);
+    for (Cache const& cache : caches) expect_right<core::f16>(device, stream, variant, cache);
+    expect_right<core::bf16>(device, stream, variant, caches[0]);
     for (attention::Offsets const& offsets : attention::kOffsets) {
-      expect_right<core::f16>(device, stream, variant, kCaches[0], offsets);
+      if (is_latent && offsets.v > 0) continue;  // v has no memory of its own
+      expect_right<core::f16>(device, stream, variant, caches[0], offsets);
     }
+  });
+}
+
+/// More heads and tiles than a block has, at a size that fills a GPU.
+TEST(PagedDecodeCuda, LatentKeysOfManySequences) {
+  if (test::kernel_mode() != test::KernelMode::gpu) GTEST_SKIP() << "is for a GPU";
+  Variant<Problem> const& variant = test::row(variants(), "latent_wgmma", device::Kind::cuda);
+  Cache cache{.heads = 70, .head_size = kLatentKey, .block_size = 64, .latent = true};
+  for (std::int32_t s = 0; s < 60; ++s) cache.lengths.push_back(s * 37 % 500);
+  test::on_every_schedule([&](device::Device& device, device::StreamView stream) {
+    expect_right<core::f16>(device, stream, variant, cache);
   });
 }
 
@@ -45,6 +63,11 @@ TEST(PagedDecodeCuda, RefusesWhatVariantsDoNotTake) {
     EXPECT_NE(reason(name, {}, reinterpret_cast<void*>(std::uintptr_t{8})).find("v aligned"),
               std::string::npos);
   }
+  Shape const latent{.head_size = kLatentKey, .latent = true};
+  for (std::string_view const name : {"paged", "paged_bulk", "contiguous"}) {
+    EXPECT_EQ(reason(name, latent, nullptr), "takes no latent keys");
+  }
+  EXPECT_EQ(reason("latent_wgmma", {}, nullptr), "takes latent keys alone");
   EXPECT_NE(reason("vendor", {.sequences = 2, .tokens = 40, .longest = 24}, nullptr), "");
   if (test::kernel_mode() != test::KernelMode::gpu) return;
   EXPECT_EQ(reason("vendor", {.sequences = 2, .blocks = 6, .tokens = 96, .longest = 48}, nullptr),

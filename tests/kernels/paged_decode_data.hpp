@@ -22,6 +22,7 @@ struct Cache {
   std::int64_t heads = 1, kv_heads = 1, head_size = 64, block_size = 16;
   Pool pool = Pool::shuffled;
   std::vector<std::int32_t> lengths{};
+  bool latent = false;
 };
 
 /// Nothing, a token, blocks that are full and partly filled, parts of sequences, groups of 1 to 16 heads,
@@ -38,6 +39,28 @@ inline std::vector<Cache> const kCaches{
     {.heads = 2, .kv_heads = 2, .block_size = 64, .pool = Pool::in_order, .lengths = {128, 140}},
     {.heads = 2, .kv_heads = 1, .lengths = {}},
     {.heads = 4, .kv_heads = 2, .head_size = 128, .lengths = {96, 96, 96}},
+};
+
+/// Latent keys: tiles that are not full, blocks smaller and larger than a tile, more heads than a tile has, one
+/// tile alone, nothing, and more tiles than blocks.
+inline std::vector<Cache> const kLatentCaches{
+    {.heads = 20,
+     .head_size = kLatentKey,
+     .block_size = 16,
+     .lengths = {70, 0, 300, 1},
+     .latent = true},
+    {.heads = 66,
+     .head_size = kLatentKey,
+     .block_size = 128,
+     .pool = Pool::shared_prefix,
+     .lengths = {130, 257},
+     .latent = true},
+    {.heads = 3, .head_size = kLatentKey, .block_size = 8, .lengths = {0}, .latent = true},
+    {.heads = 1,
+     .head_size = kLatentKey,
+     .block_size = 64,
+     .lengths = {128, 64, 900, 31},
+     .latent = true},
 };
 
 inline std::string text_of(Cache const& cache) {
@@ -68,7 +91,8 @@ Known<T> known_of(Cache const& cache, Rows rows) {
           .heads = cache.heads,
           .kv_heads = cache.kv_heads,
           .head_size = cache.head_size,
-          .block_size = cache.block_size};
+          .block_size = cache.block_size,
+          .latent = cache.latent};
   std::vector<std::int32_t> blocks;  // of all sequences, one after the other
   for (std::int32_t const length : cache.lengths) {
     x.tokens += length;
@@ -98,7 +122,7 @@ Known<T> known_of(Cache const& cache, Rows rows) {
   known.problem = unallocated(x, core::type_of<T>());
   known.q = attention::random<T>(known.problem.q, 1, 1);
   known.k = attention::random<T>(known.problem.k, 2, 1);
-  known.v = attention::random<T>(known.problem.v, 3, 1);
+  known.v = x.latent ? known.k : attention::random<T>(known.problem.v, 3, 1);
   auto const d = static_cast<std::size_t>(x.head_size);
   std::vector<bool> is_read(static_cast<std::size_t>(known.problem.k.rows));
   for (std::int64_t s = 0; s < x.sequences; ++s) {
@@ -126,7 +150,10 @@ Known<T> known_of(Cache const& cache, Rows rows) {
     }
     auto const right =
         attention::elements_of(attention::unallocated(alone, core::type_of<T>()), in);
-    known.elements.insert(known.elements.end(), right.begin(), right.end());
+    // A latent key is more than its value.
+    for (std::size_t e = 0; e < right.size(); ++e) {
+      if (static_cast<std::int64_t>(e % d) < x.value_size()) known.elements.push_back(right[e]);
+    }
   }
   // What nobody may read.
   for (std::size_t row = 0; row < is_read.size(); ++row) {
@@ -166,7 +193,7 @@ bool expect_right(device::Device& device, device::StreamView stream,
       table{device, stream, one.table}, first_blocks{device, stream, one.first_blocks};
   problem.q.data = q.data();
   problem.k.data = k.data();
-  problem.v.data = v.data();
+  problem.v.data = cache.latent ? k.data() : v.data();
   problem.o.data = o.data();
   problem.lengths = lengths.data();
   problem.table = table.data();

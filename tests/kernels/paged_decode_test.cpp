@@ -32,6 +32,16 @@ TEST_P(PagedDecodeTest, EqualsSums) {
   }
 }
 
+TEST_P(PagedDecodeTest, EqualsSumsOfLatentKeys) {
+  Host host;
+  Variant<Problem> const& variant = test::row(variants(), GetParam());
+  if (variant.where == Where::kokkos) GTEST_SKIP() << "takes no latent keys";
+  for (Cache const& cache : kLatentCaches) {
+    expect_right<float>(host, variant, cache);
+    expect_right<core::bf16>(host, variant, cache);
+  }
+}
+
 TEST_P(PagedDecodeTest, EqualsSumsOfManyParts) {
   Host host;
   Cache const cache{.heads = 2, .kv_heads = 1, .block_size = 128, .lengths = {1023, 1024, 1025}};
@@ -81,6 +91,11 @@ TEST(PagedDecodeShape, CountsWork) {
   EXPECT_EQ(shape.blocks_of(50), 4);
   EXPECT_EQ(flop(shape), 4.0 * 96 * 8 * 128);
   EXPECT_EQ(compulsory_bytes(shape, 2), 2.0 * 2 * 128 * (96 * 2 + 3 * 8) + 4 * (96 / 16 + 3));
+  Shape const latent{
+      .sequences = 3, .heads = 8, .head_size = kLatentKey, .tokens = 96, .latent = true};
+  EXPECT_EQ(flop(latent), 2.0 * 96 * 8 * (576 + 512));
+  EXPECT_EQ(compulsory_bytes(latent, 2),
+            2.0 * (96 * 576 + 3 * 8 * (576 + 512)) + 4 * (96 / 16 + 3));
   EXPECT_EQ(contiguous_row(shape, 4, 50, 1, 7), (4 * 2 + 1 * 4) * 16 + 7);
 }
 
@@ -91,9 +106,12 @@ TEST(PagedDecode, RefusesWhatDoesNotFitTogether) {
   odd.kv_heads = 4;
   uneven.block_size = 24;
   wide.head_size = 256;
+  Shape latent = good;
+  latent.latent = true;
   EXPECT_EQ(shape_error(good), "");
   EXPECT_NE(shape_error(odd).find("4 kv_heads do not divide 6 heads"), std::string::npos);
   EXPECT_NE(shape_error(uneven).find("block_size is 24; take 8"), std::string::npos);
+  EXPECT_EQ(shape_error(latent), "latent keys are of kv_heads = 1 and head_size = 576");
   EXPECT_NE(shape_error(wide).find("take 64 or 128"), std::string::npos);
 
   Problem wrong = unallocated(good, DataType::f16);

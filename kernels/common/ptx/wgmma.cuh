@@ -34,6 +34,12 @@ namespace quadrille::ptx {
 //   A[t / 32 * 16 + t % 32 / 4 + i % 2 * 8][i / 2 * 8 + t % 4 * 2 + {0, 1}]
 // and for tf32 one value: A[the same row][i / 2 * 4 + t % 4].
 
+/// Of this thread's warpgroup in its block; whole warps. The shuffle tells the compiler that all lanes have
+/// the same, so that descriptors which follow from it are made once for a warp, not by each thread.
+__device__ inline int warpgroup_number() {
+  return __shfl_sync(0xFFFFFFFFU, static_cast<int>(threadIdx.x) / 128, 0);
+}
+
 /// Which index of an operand is contiguous in shared memory: K, or M of A and N of B. Only 16-bit
 /// types have `mn`.
 enum class Major : int { k = 0, mn = 1 };

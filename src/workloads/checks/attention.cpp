@@ -42,10 +42,12 @@ double dot(float const* a, float const* b, std::int64_t n) {
 
 }  // namespace
 
-AttentionCheck::AttentionCheck(device::MatrixView const& o, Sources const& sources, double products,
-                               core::Check check, comm::World const& world, std::int64_t blocks)
+AttentionCheck::AttentionCheck(device::MatrixView const& o, std::int64_t head_size,
+                               Sources const& sources, double products, core::Check check,
+                               comm::World const& world, std::int64_t blocks)
     : o_{o},
-      d_{o.cols},
+      of_key_{head_size},
+      of_value_{o.cols},
       sources_{sources},
       world_{world},
       bound_{o.type, blocks},
@@ -100,12 +102,12 @@ void AttentionCheck::judge_part(Finding& finding, Group const& group, core::Rang
   for (std::int64_t row = rows.first; row < end && !needs_keys; ++row) needs_keys = is_judged(row);
   if (!needs_keys) return;
   Keys const keys = read_keys(group);
-  std::vector<double> got(at(d_));
+  std::vector<double> got(at(of_value_));
   core::visit_type(host.type, [&](auto zero) {
     for (std::int64_t row = rows.first; row < end; ++row) {
       auto const* const line =
           static_cast<decltype(zero) const*>(host.data) + (row - first) * host.ld;
-      for (std::int64_t e = 0; e < d_; ++e) got[at(e)] = static_cast<double>(line[e]);
+      for (std::int64_t e = 0; e < of_value_; ++e) got[at(e)] = static_cast<double>(line[e]);
       if (is_judged(row)) {
         judge_row(finding, group, keys, row, got);
       } else if (is_full_) {
@@ -127,18 +129,19 @@ measure::Verdict AttentionCheck::verdict() {
 /// And what bounds the elements of the group's rows.
 AttentionCheck::Keys AttentionCheck::read_keys(Group const& group) const {
   Keys keys;
-  keys.k.resize(at(group.keys * d_));
-  keys.v.resize(at(group.keys * d_));
+  keys.k.resize(at(group.keys * of_key_));
+  keys.v.resize(at(group.keys * of_value_));
   if (is_full_) {
-    keys.min.assign(at(d_), std::numeric_limits<float>::infinity());
-    keys.max.assign(at(d_), -std::numeric_limits<float>::infinity());
+    keys.min.assign(at(of_value_), std::numeric_limits<float>::infinity());
+    keys.max.assign(at(of_value_), -std::numeric_limits<float>::infinity());
   }
   for (std::int64_t j = 0; j < group.keys; ++j) {
     std::int64_t const row = group.row_of_key(j);
-    std::span const key{keys.k.data() + j * d_, at(d_)}, value{keys.v.data() + j * d_, at(d_)};
+    std::span const key{keys.k.data() + j * of_key_, at(of_key_)};
+    std::span const value{keys.v.data() + j * of_value_, at(of_value_)};
     read_row(sources_.k, o_.type, row, key);
     read_row(sources_.v, o_.type, row, value);
-    keys.largest_key = std::max(keys.largest_key, std::sqrt(dot(key.data(), key.data(), d_)));
+    keys.largest_key = std::max(keys.largest_key, std::sqrt(dot(key.data(), key.data(), of_key_)));
     float largest = 0;
     for (float const x : value) largest = std::max(largest, std::abs(x));
     keys.largest_value = std::max(keys.largest_value, double{largest});
@@ -153,32 +156,32 @@ AttentionCheck::Keys AttentionCheck::read_keys(Group const& group) const {
 void AttentionCheck::judge_row(Finding& finding, Group const& group, Keys const& keys,
                                std::int64_t row, std::vector<double> const& got) {
   std::int64_t const n = group.visible(row);
-  std::vector<float> q(at(d_));
+  std::vector<float> q(at(of_key_));
   read_row(sources_.q, o_.type, group.row_of_query(row), q);
-  std::vector<double> weights(at(n)), sums(at(d_)), squares(at(d_));
+  std::vector<double> weights(at(n)), sums(at(of_value_)), squares(at(of_value_));
   double largest = -kInfinity;
   for (std::int64_t j = 0; j < n; ++j) {
-    weights[at(j)] = dot(q.data(), keys.k.data() + j * d_, d_) * scale_of(d_);
+    weights[at(j)] = dot(q.data(), keys.k.data() + j * of_key_, of_key_) * scale_of(of_key_);
     largest = std::max(largest, weights[at(j)]);
   }
   double total = 0;
   for (std::int64_t j = 0; j < n; ++j) {
     double const weight = std::exp(weights[at(j)] - largest);
     total += weight;
-    float const* const v = keys.v.data() + j * d_;
-    for (std::int64_t e = 0; e < d_; ++e) {
+    float const* const v = keys.v.data() + j * of_value_;
+    for (std::int64_t e = 0; e < of_value_; ++e) {
       double const product = weight * double{v[e]};
       sums[at(e)] += product;
       squares[at(e)] += product * double{v[e]};
     }
   }
   kernels::attention::ErrorBound::Row const facts{
-      .score = scale_of(d_) * std::sqrt(dot(q.data(), q.data(), d_)) * keys.largest_key,
+      .score = scale_of(of_key_) * std::sqrt(dot(q.data(), q.data(), of_key_)) * keys.largest_key,
       .weight = n > 0 ? 1 / total : 0,
       .value = keys.largest_value,
       .n = n};
   double of_values = 0, of_bounds = 0;
-  for (std::int64_t e = 0; e < d_; ++e) {
+  for (std::int64_t e = 0; e < of_value_; ++e) {
     double const want = n > 0 ? sums[at(e)] / total : 0;
     double const variance = n > 0 ? squares[at(e)] / total - want * want : 0;
     double const bound = bound_(facts, want, std::sqrt(std::max(0.0, variance)));
@@ -200,7 +203,7 @@ void AttentionCheck::judge_range(Finding& finding, Group const& group, Keys cons
                                  std::int64_t row, std::vector<double> const& got) const {
   bool const sees_keys = group.visible(row) > 0;
   double const slack = core::epsilon_of(o_.type) * keys.largest_value;
-  for (std::int64_t e = 0; e < d_; ++e) {
+  for (std::int64_t e = 0; e < of_value_; ++e) {
     double const least = sees_keys ? double{keys.min[at(e)]} - slack : 0;
     double const most = sees_keys ? double{keys.max[at(e)]} + slack : 0;
     bool const is_mean = got[at(e)] >= least && got[at(e)] <= most;
