@@ -167,6 +167,37 @@ TEST_P(GemmThinCudaTest, RefusesOtherShapesTypesAndRows) {
 INSTANTIATE_TEST_SUITE_P(Variants, GemmThinCudaTest, testing::Values(kInner, kTall),
                          test::RowName{});
 
+/// Rows of A around the columns of an instruction, tiles that are not full, rings that turn, clusters of all
+/// sizes that share a long k.
+TEST(GemmThinCuda, FewRowsMeetAllColumns) {
+  Variant<Problem> const& variant = test::row(variants(), "wgmma_thin", device::Kind::cuda);
+  std::vector<Case> cases{{1, 130, 72},       {8, 256, 40, -0.75, 0.5},
+                          {9, 24, 512, 2, 1}, {16, 120, 1100},
+                          {33, 8, 64, 1, -1}, {64, 136, 200},
+                          {65, 128, 96, 2},   {128, 136, 264, 1, 1},
+                          {3, 16, 0, 1, -2},  {0, 16, 8},
+                          {5, 0, 8}};
+  if (test::kernel_mode() == KernelMode::gpu) {
+    cases.insert(cases.end(), {{17, 4096, 4104}, {100, 14336, 1032}, {7, 520, 20000, 1, 0.5}});
+  }
+  test::on_every_schedule([&](device::Device& device, device::StreamView stream) {
+    auto types = variant.types.begin();
+    for (Case const& spec : cases) {
+      for (Layout const layout : {Layout::nn, Layout::nt}) {
+        expect_product(variant, *types, spec, layout, device, stream);
+        if (++types == variant.types.end()) types = variant.types.begin();
+      }
+    }
+    for (Shifts const& shifts : one_at_a_time()) {
+      expect_product(variant, *types, {9, 16, 32}, Layout::nt, device, stream, {}, shifts);
+    }
+  });
+  Problem const tall{.a = {nullptr, DataType::f16, 129, 64, 64},
+                     .b = {nullptr, DataType::f16, 64, 64, 64},
+                     .c = {nullptr, DataType::f16, 129, 64, 64}};
+  EXPECT_EQ(variant.unsupported_reason(tall), "takes up to 128 rows of C, which has 129");
+}
+
 TEST(GemmThinCuda, InnerProductsRefuseTooLittleScratch) {
   test::on_every_schedule([&](device::Device& device, device::StreamView stream) {
     DeviceArray<float> const x{device, stream, 16};

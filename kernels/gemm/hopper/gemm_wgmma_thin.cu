@@ -1,0 +1,220 @@
+// SPDX-FileCopyrightText: 2026 The Quadrille developers
+// SPDX-License-Identifier: Apache-2.0
+/// @file
+/// Product of few rows of 16-bit matrices by `wgmma`, as decoding has it: B is read once.
+///
+///   C = alpha A B + beta C, as columns of C^T = B^T A^T
+///
+/// Technique    wgmma has 64 rows, of which a few rows of A would leave most unused, and 8 columns or
+///              more: so rows of A are its columns, and columns of B its rows, in either order in
+///              memory. The time is that of reading B: a stage is 64 of k for 128 columns of B, and the
+///              ring has as many as fit. Where few blocks would have all of C, those of a cluster
+///              share the k of a tile and add their sums up in each other's shared memory
+/// Before       wgmma_specialised
+/// Shapes       row-major, A as it is, B as it is or transposed; up to 128 rows; copies fill edges with zeros
+/// Work         2 m n k flop, of up to twice as many that are computed; traffic (n k + m k n / 128) 2 bytes
+/// Launch       288 threads, up to 203 KiB of shared memory, one block per multiprocessor; clusters of up to 8
+/// Accuracy     k eps w / 2 at worst, eps (sqrt(k) + 2) w for random data
+#include "gemm/hopper/gemm_wgmma.cuh"
+
+#include <algorithm>
+#include <string>
+
+namespace quadrille::kernels::gemm {
+namespace {
+
+constexpr std::int64_t kMaxThinRows = 128;
+
+#ifdef QUAD_KERNELS
+
+/// A tile of C: kColumns rows of it, 128 columns.
+template <class T, int kColumns>
+struct ThinTile {
+  static constexpr int kRows = 128, kStageK = 64;
+  using B = StagedOperand<kRows, T>;
+  static constexpr int kStageBytes = B::kBytes + kColumns * 128;
+  static constexpr int kStages = std::min(12, 200 * 1024 / kStageBytes);
+  static constexpr int kConsumerThreads = 256, kThreads = kConsumerThreads + 32;
+  using Barriers = StageBarriers<kStages>;
+  static constexpr int kBarriers = kStages * kStageBytes;
+  static constexpr int kSharedBytes = kBarriers + static_cast<int>(sizeof(Barriers));
+  // Sums take the place of stages: 128 for each row of C. Eight rows beside two columns are in all banks.
+  static constexpr int kPitch = kRows + 4;
+  static_assert(kColumns * kPitch * static_cast<int>(sizeof(float)) <= kBarriers);
+
+  static ptx::TensorMap map_of_a(device::MatrixView const& a) {
+    if (a.rows == 0 || a.cols == 0) return {};  // nothing is loaded
+    return ptx::make_tensor_map_2d({.data = a.data,
+                                    .type = a.type,
+                                    .rows = a.rows,
+                                    .columns = a.cols,
+                                    .leading = a.ld,
+                                    .box_rows = kColumns,
+                                    .box_columns = kStageK,
+                                    .swizzle = ptx::Swizzle::bytes_128});
+  }
+};
+
+// Shared memory: stage 0 (columns of B, rows of A), stage 1 ..., full, empty.
+template <class T, int kColumns, ptx::Major kMajor>
+__global__ void __launch_bounds__(ThinTile<T, kColumns>::kThreads, 1)
+    gemm_wgmma_thin_kernel(const __grid_constant__ ptx::TensorMap a,
+                           const __grid_constant__ ptx::TensorMap b, HalfOperands<T> p, int parts) {
+  using Tile = ThinTile<T, kColumns>;
+  QUAD_DYNAMIC_SHARED(unsigned char, shared);
+  auto& barriers = *reinterpret_cast<typename Tile::Barriers*>(shared + Tile::kBarriers);
+  int const first_col = static_cast<int>(blockIdx.x) / parts * Tile::kRows;
+  int const part = static_cast<int>(blockIdx.x) % parts;
+  if (threadIdx.x == 0) barriers.init(1, Tile::kConsumerThreads / 32);
+  __syncthreads();  // the barriers are ready
+  int const k_tiles = divide_up(p.k, Tile::kStageK);
+  auto const first_tile = [&](int of) {
+    return static_cast<int>(static_cast<std::int64_t>(k_tiles) * of / parts);
+  };
+  int const begin = first_tile(part), end = first_tile(part + 1);
+  auto* const sums = reinterpret_cast<float*>(shared);
+  PipelineState<Tile::kStages> state;
+  ptx::griddepcontrol_launch_dependents();
+  ptx::griddepcontrol_wait();  // nothing has been read or written before
+  if (threadIdx.x == Tile::kConsumerThreads) {
+#pragma unroll 1
+    for (int t = begin; t < end; ++t, state.advance()) {
+      unsigned char* const stage = shared + state.stage * Tile::kStageBytes;
+      ptx::MBarrier* const full = barriers.producer_acquire(state, Tile::kStageBytes);
+      Tile::B::load(stage, b, kMajor, first_col, t * Tile::kStageK, full);
+      ptx::tensor_load(stage + Tile::B::kBytes, a, 0, t * Tile::kStageK, full);
+    }
+  } else if (threadIdx.x < Tile::kConsumerThreads) {
+    int const warpgroup = ptx::warpgroup_number();
+    int const thread = static_cast<int>(threadIdx.x) % 128;
+    auto const rows = Tile::B::descriptor(shared, kMajor, warpgroup * 64);
+    auto const columns = ptx::k_major_descriptor(shared + Tile::B::kBytes, ptx::Swizzle::bytes_128);
+    float accumulators[kColumns / 2] = {};
+    ptx::wgmma_fence_operand(accumulators);
+#pragma unroll 1
+    for (int t = begin; t < end; ++t, state.advance()) {
+      ptx::mbarrier_wait(&barriers.full[state.stage], state.parity);
+      auto const at = static_cast<unsigned>(state.stage * Tile::kStageBytes);
+      ptx::wgmma_fence();
+#pragma unroll
+      for (int step = 0; step < kStageSteps; ++step) {
+        auto const left = Tile::B::template at_step<kMajor>(advanced(rows, at), step);
+        auto const right = advanced(columns, at + static_cast<unsigned>(step * 32));
+        if constexpr (std::is_same_v<T, __half>) {
+          ptx::wgmma_f16<kColumns, kMajor>(accumulators, left, right);
+        } else {
+          ptx::wgmma_bf16<kColumns, kMajor>(accumulators, left, right);
+        }
+      }
+      ptx::wgmma_commit();
+      // At once, unlike where tensor cores are the limit: the next stage, which is waited for, is filled
+      // when this one is empty.
+      ptx::wgmma_wait<0>();
+      if (threadIdx.x % 32 == 0) ptx::mbarrier_arrive(&barriers.empty[state.stage]);
+    }
+    ptx::wgmma_wait<0>(accumulators);
+    ptx::bar_sync(1, Tile::kConsumerThreads);  // nobody reads a stage any more
+#pragma unroll
+    for (int i = 0; i < kColumns / 2; ++i) {
+      int const row = warpgroup * 64 + ptx::accumulator_row(thread, i);
+      sums[ptx::accumulator_column(thread, i) * Tile::kPitch + row] = accumulators[i];
+    }
+  }
+  auto const meet = [&] {
+    if (parts == 1) return __syncthreads();
+    __syncwarp();  // the instructions take whole warps
+    ptx::cluster_arrive();
+    ptx::cluster_wait();
+  };
+  meet();  // all sums are there
+  int const share = Tile::kRows / parts;
+#pragma unroll 1
+  for (int e = static_cast<int>(threadIdx.x); e < share * p.m; e += Tile::kThreads) {
+    int const at = e / share * Tile::kPitch + part * share + e % share;
+    Vector<float, 1> sum{};
+    for (int from = 0; from < parts; ++from) {
+      float* const other = parts == 1 ? sums : ptx::cluster_map(sums, static_cast<unsigned>(from));
+      sum.x[0] += other[at];
+    }
+    int const row = e / share, col = first_col + part * share + e % share;
+    if (col >= p.n) continue;
+    if (p.is_c_f32) {
+      update<float>(p, row, col, sum);
+    } else {
+      update<T>(p, row, col, sum);
+    }
+  }
+  meet();  // nobody reads this block's sums any more
+}
+
+template <class T, int kColumns, ptx::Major kMajor>
+void launch_as(Problem const& problem, device::StreamView stream) {
+  using Tile = ThinTile<T, kColumns>;
+  auto const p = half_operands<T>(problem);
+  int const tiles = divide_up(p.n, Tile::kRows), k_tiles = divide_up(p.k, Tile::kStageK);
+  constexpr int kMaxParts = 8, kMinStages = 4;
+  int parts = 1;
+  while (parts < kMaxParts && tiles * parts * 2 <= stream.facts().multiprocessors &&
+         k_tiles >= parts * 2 * kMinStages) {
+    parts *= 2;
+  }
+  QUAD_LAUNCH((gemm_wgmma_thin_kernel<T, kColumns, kMajor>),
+              (LaunchShape{.grid = static_cast<unsigned>(tiles * parts),
+                           .block = Tile::kThreads,
+                           .shared_bytes = Tile::kSharedBytes,
+                           .cluster = parts,
+                           .overlaps_previous = true}),
+              stream, Tile::map_of_a(problem.a), Tile::B::map_of(problem.b, kMajor), p, parts);
+}
+
+void launch(Problem const& problem, device::StreamView stream) {
+  if (problem.m() == 0 || problem.n() == 0) return;
+  auto const with_columns = [&]<class T, ptx::Major kMajor>() {
+    std::int64_t const m = problem.m();
+    auto const launch = m <= 8    ? launch_as<T, 8, kMajor>
+                        : m <= 16 ? launch_as<T, 16, kMajor>
+                        : m <= 32 ? launch_as<T, 32, kMajor>
+                        : m <= 64 ? launch_as<T, 64, kMajor>
+                                  : launch_as<T, 128, kMajor>;
+    launch(problem, stream);
+  };
+  auto const with = [&]<class T>() {
+    problem.transpose_b ? with_columns.template operator()<T, ptx::Major::k>()
+                        : with_columns.template operator()<T, ptx::Major::mn>();
+  };
+  problem.a.type == core::DataType::f16 ? with.template operator()<__half>()
+                                        : with.template operator()<__nv_bfloat16>();
+}
+
+#endif  // QUAD_KERNELS
+
+std::string unsupported(Problem const& problem) {
+  if (problem.m() <= kMaxThinRows) return {};
+  return "takes up to " + std::to_string(kMaxThinRows) + " rows of C, which has " +
+         std::to_string(problem.m());
+}
+
+}  // namespace
+
+extern constinit Variant<Problem> const wgmma_thin{
+    {.name = "wgmma_thin",
+     .where = Where::cuda,
+     .types = {core::DataType::f16,
+               {core::DataType::f16, core::Compute::f32, core::DataType::f32},
+               core::DataType::bf16,
+               {core::DataType::bf16, core::Compute::f32, core::DataType::f32}},
+     .needs = {.compute_capability = 90,
+               .exact_capability = true,
+               .layouts = {Layout::nn, Layout::nt},
+               .ld_bytes = 16,
+               .alignment = 16,
+               .max_extent = kMaxCudaExtent,
+               .other = "up to 128 rows of C"},
+     .preference = 30,
+     .source = "own",
+     .summary =
+         "few rows of A are the columns of wgmma, so that B is read once and nothing is wasted"},
+    QUAD_KERNEL_LAUNCH(launch),
+    {.unsupported = unsupported}};
+
+}  // namespace quadrille::kernels::gemm
