@@ -148,8 +148,9 @@ struct Panel {
         if (!has_step<T>(k_number(i) / 4, count) || side_of(side_number(i), g) >= sides) continue;
         if (kZeroed && k_of<T>(t, k_number(i)) >= count) continue;
         if (!kAlongK) row = from + k_of<T>(0, k_number(i)) * ld;
-        ptx::cp_async<sizeof(Piece)>(pieces + i * 32, row + (kAlongK ? k_of<T>(0, k_number(i))
-                                                                     : side_of(side_number(i), 0)));
+        ptx::cp_async<sizeof(Piece), sizeof(Piece) == 16>(
+            pieces + i * 32,
+            row + (kAlongK ? k_of<T>(0, k_number(i)) : side_of(side_number(i), 0)));
       }
       return;
     }
