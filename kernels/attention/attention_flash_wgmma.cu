@@ -341,7 +341,7 @@ __global__ void __launch_bounds__(Tiles<kHead>::kThreads, 1)
   // Consumers: each warpgroup has 64 rows of the tile of queries.
   // No barrier makes warpgroups take turns: one has the tensor cores while another is at its softmax.
   ptx::setmaxnreg_inc<Tile::kRegisters>();
-  WarpgroupRows<T, kHead> rows{shared, static_cast<int>(threadIdx.x) / 128, p.scale};
+  WarpgroupRows<T, kHead> rows{shared, ptx::warpgroup_number(), p.scale};
   auto const release = [](ptx::MBarrier& barrier) {
     if (threadIdx.x % 32 == 0) ptx::mbarrier_arrive(&barrier);
   };

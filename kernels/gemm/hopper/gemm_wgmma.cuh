@@ -365,7 +365,7 @@ class WgmmaWarpgroup {
  public:
   /// `ring`: the first stage.
   __device__ WgmmaWarpgroup(unsigned char const* ring, Majors majors)
-      : a_{Tile::A::descriptor(ring, majors.a, row())},
+      : a_{Tile::A::descriptor(ring, majors.a, ptx::warpgroup_number() * Tile::kRows)},
         b_{Tile::B::descriptor(ring + Tile::A::kBytes, majors.b, 0)} {}
 
   /// The first row of this warpgroup in the tile.
@@ -522,15 +522,19 @@ class WgmmaRing {
  public:
   using State = PipelineState<kConfig.stages>;
 
-  /// By all threads; then the barriers are ready, those of the other blocks of the cluster too.
-  __device__ WgmmaRing(unsigned char* shared, ptx::TensorMap const& a, ptx::TensorMap const& b)
+  /// By all threads; then the barriers are ready, those of the other blocks of the cluster too. `copying`
+  /// threads more than the producer arrive when a stage is full.
+  __device__ WgmmaRing(unsigned char* shared, ptx::TensorMap const& a, ptx::TensorMap const& b,
+                       unsigned copying = 0)
       : shared_{shared},
         barriers_{*reinterpret_cast<typename Tile::Barriers*>(shared + Tile::kBarriers)} {
     if (threadIdx.x == Tile::kConsumerThreads) {
       ptx::tensor_map_prefetch(a);
       ptx::tensor_map_prefetch(b);
     }
-    if (threadIdx.x == 0) barriers_.init(1, Tile::kConsumerThreads / 32 * kConfig.cluster);
+    if (threadIdx.x == 0) {
+      barriers_.init(1 + copying, Tile::kConsumerThreads / 32 * kConfig.cluster);
+    }
     if constexpr (kConfig.cluster == 1) {
       __syncthreads();
     } else {
@@ -552,6 +556,11 @@ class WgmmaRing {
     ptx::mbarrier_arrive_expect_tx(full, Tile::kStageBytes);
     unsigned char* const stage = shared_ + state.stage * Tile::kStageBytes;
     return {stage, stage + Tile::A::kBytes, full};
+  }
+  /// The same for threads that copy something else to the stage, and arrive at the barrier.
+  __device__ __forceinline__ ptx::MBarrier* copying_acquire(State const& state) {
+    wait_until_empty(state);
+    return &barriers_.full[state.stage];
   }
   /// Waits until all stages are empty. Then the other blocks of the cluster neither copy to this one nor
   /// arrive at its barriers any more, so that it may end.

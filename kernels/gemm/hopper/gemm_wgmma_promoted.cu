@@ -11,7 +11,8 @@
 ///              the tensor cores add up a stage, 128 of k, and the other takes those sums in f32, times
 ///              the factors of the stage where there are some. While one warpgroup adds, the tensor
 ///              cores have the products of the other: nothing waits. Two sets leave registers for 192
-///              columns at most; among 128, 160 and 192 the shape chooses
+///              columns at most; among 128, 160 and 192 the shape chooses. A warp beside the producer
+///              copies the factors of a stage, 4 bytes each, which arrive at the same barrier
 ///
 ///   warpgroup 0   products of stage 0 | adds | products of stage 1 | adds | ...
 ///   warpgroup 1     products of stage 0        | adds | products of stage 1 ...
@@ -45,14 +46,49 @@ struct BlockScales {
   std::int64_t lda, ldb;
 };
 
-/// Factors of a stage for the accumulators of a thread: of two rows, and of the columns up to a boundary and
-/// from there on. They are loaded under the products of the stage before.
+/// Columns that have a factor in common, whatever block of 128 they belong to: tiles begin at multiples.
+constexpr int kChunk = 32;
+/// Of a stage, in shared memory: of the rows of a tile, and of its chunks of columns.
 struct StageScales {
-  float rows[2], left, right;
+  float rows[128];
+  alignas(16) float chunks[8];
+};
+/// Threads that copy them.
+constexpr unsigned kScaleThreads = 32;
+
+/// Starts the copies of factors of stage after stage, for a lane.
+template <class T>
+class ScaleCopies {
+ public:
+  __device__ ScaleCopies(BlockScales const& scales, HalfOperands<T> const& p, BlockCorner corner)
+      : lda_{scales.lda} {
+#pragma unroll
+    for (int i = 0; i < kRows; ++i)
+      rows_[i] = scales.a + min(corner.row + lane() + 32 * i, p.m - 1);
+    int const last = (p.n - 1) / kColumns;
+    chunk_ = scales.b + min((corner.col + lane() * kChunk) / kColumns, last) * scales.ldb;
+  }
+  __device__ void copy(StageScales& to, ptx::MBarrier* full) {
+#pragma unroll
+    for (int i = 0; i < kRows; ++i) {
+      ptx::cp_async<4>(&to.rows[lane() + 32 * i], rows_[i]);
+      rows_[i] += lda_;
+    }
+    if (lane() < 8) ptx::cp_async<4>(&to.chunks[lane()], chunk_);
+    ++chunk_;
+    ptx::cp_async_mbarrier_arrive_noinc(full);
+  }
+
+ private:
+  static constexpr int kRows = 4;
+  __device__ static int lane() { return static_cast<int>(threadIdx.x) % 32; }
+  float const* rows_[kRows];
+  float const* chunk_;
+  std::int64_t lda_;
 };
 
 // Tile: 128 x 192, 160 or 128 of C, 64 rows a warpgroup. A stage has 128 of k.
-// Shared memory: stage 0 (A, B), stage 1 ..., an epilogue tile a warp, full, empty.
+// Shared memory: stage 0 (A, B), stage 1 ..., an epilogue tile a warp, full, empty, factors of the stages.
 template <class Tile, bool kHasScales>
 __global__ void __launch_bounds__(Tile::kThreads, 1)
     gemm_wgmma_promoted_kernel(const __grid_constant__ ptx::TensorMap a,
@@ -63,7 +99,8 @@ __global__ void __launch_bounds__(Tile::kThreads, 1)
   constexpr auto k = ptx::Major::k;
   QUAD_DYNAMIC_SHARED(unsigned char, shared);
   if (threadIdx.x == 0 && copies_store_c) ptx::tensor_map_prefetch(c);
-  WgmmaRing<Tile> ring{shared, a, b};
+  WgmmaRing<Tile> ring{shared, a, b, kHasScales ? kScaleThreads : 0};
+  auto* const stage_scales = reinterpret_cast<StageScales*>(shared + Tile::kSharedBytes);
   int const k_tiles = divide_up(p.k, Tile::kStageK);
   int const pairs = ClusterTiles<Tile>::count(p);
   int const first = static_cast<int>(blockIdx.x) / kConfig.cluster;
@@ -85,6 +122,16 @@ __global__ void __launch_bounds__(Tile::kThreads, 1)
         if (p.beta != 0 && copies_store_c) Tile::prefetch_c(c, p, corner);
       }
       ring.producer_tail(state);
+    } else if (kHasScales && threadIdx.x / 32 == Tile::kConsumerThreads / 32 + 1) {
+#pragma unroll 1
+      for (int pair = first; pair < pairs; pair += step) {
+        ScaleCopies copies{scales, p, ClusterTiles<Tile>::corner(p, pair)};
+#pragma unroll 1
+        for (int t = 0; t < k_tiles; ++t, state.advance()) {
+          ptx::MBarrier* const full = ring.copying_acquire(state);
+          copies.copy(stage_scales[state.stage], full);
+        }
+      }
     }
   } else {
     ptx::setmaxnreg_inc<232>();
@@ -97,36 +144,28 @@ __global__ void __launch_bounds__(Tile::kThreads, 1)
       auto const corner = ClusterTiles<Tile>::corner(p, pair);
       auto& sums = warpgroup.accumulators(0);
       warpgroup.clear();
-      // Columns of this tile from here on have the factors of the next block: a multiple of 32.
-      int const boundary = kColumns - corner.col % kColumns;
-      StageScales next{};
-      auto const load_next = [&](int t) {
-        if (!kHasScales || t >= k_tiles) return;
-        int const last = (p.n - 1) / kColumns, block = corner.col / kColumns;
-        next.left = scales.b[min(block, last) * scales.ldb + t];
-        next.right = scales.b[min(block + 1, last) * scales.ldb + t];
-#pragma unroll
-        for (int i = 0; i < 2; ++i) {
-          next.rows[i] = scales.a[t * scales.lda + min(corner.row + row + i * 8, p.m - 1)];
-        }
-      };
-      load_next(0);
 #pragma unroll 1
       for (int t = 0; t < k_tiles; ++t, state.advance()) {
-        StageScales const of = next;
         ring.consumer_wait(state);
         float partial[1][Tile::kAccumulators];
         warpgroup.template multiply<k, k>(partial, state.stage, false);
-        load_next(t + 1);
+        constexpr int kChunks = kConfig.bn / kChunk, kOfChunk = kChunk / 2;  // accumulators
+        float rows[2]{}, chunks[kChunks]{};
+        if constexpr (kHasScales) {
+          StageScales const& from = stage_scales[state.stage];
+          rows[0] = from.rows[row];
+          rows[1] = from.rows[row + 8];
+#pragma unroll
+          for (int i = 0; i < kChunks; ++i) chunks[i] = from.chunks[i];
+          __syncwarp();  // all lanes have read them
+        }
         ptx::wgmma_wait<0>(partial[0]);
         ring.consumer_release(state.stage);
-        constexpr int kChunk = 16;  // accumulators of 32 columns
 #pragma unroll
-        for (int first_of = 0; first_of < Tile::kAccumulators; first_of += kChunk) {
-          float const factor = first_of * 2 >= boundary ? of.right : of.left;
-          float const factors[2] = {of.rows[0] * factor, of.rows[1] * factor};
+        for (int i = 0; i < kChunks; ++i) {
+          float const factors[2] = {rows[0] * chunks[i], rows[1] * chunks[i]};
 #pragma unroll
-          for (int e = first_of; e < first_of + kChunk; ++e) {
+          for (int e = i * kOfChunk; e < (i + 1) * kOfChunk; ++e) {
             if constexpr (kHasScales) {
               sums[e] = __fmaf_rn(partial[0][e], factors[e / 2 % 2], sums[e]);
             } else {
@@ -156,7 +195,8 @@ void launch_as(Problem const& problem, device::StreamView stream) {
       (gemm_wgmma_promoted_kernel<Tile, kHasScales>),
       (LaunchShape{.grid = static_cast<unsigned>(clusters * kConfig.cluster),
                    .block = Tile::kThreads,
-                   .shared_bytes = Tile::kSharedBytes,
+                   .shared_bytes =
+                       Tile::kSharedBytes + (kHasScales ? kConfig.stages * sizeof(StageScales) : 0),
                    .cluster = kConfig.cluster}),
       stream, Tile::A::map_of(problem.a, ptx::Major::k), Tile::B::map_of(problem.b, ptx::Major::k),
       copies_store_c ? Tile::map_of_c(problem.c) : ptx::TensorMap{}, copies_store_c, p, scales);

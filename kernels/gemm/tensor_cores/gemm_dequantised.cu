@@ -11,13 +11,14 @@
 ///              numbers become f16 without conversions: their bits are put behind the exponent of 1024,
 ///              which is then subtracted. Products of a group of 128 are added in f32, and that sum
 ///              is multiplied by the factor: no weight is rounded. The warps of a block have every
-///              kWarps-th group of the same columns and add their sums up in shared memory
+///              fourth group of the same columns and add their sums up in shared memory; small blocks,
+///              of which all multiprocessors have several, read on while one of them ends
 /// Shapes       row-major, W stored n x k; rows of A, W and C of whole 16 bytes; any m, of which 32
 ///              read the weights
 ///              together
 /// Work         2 m n k flop; traffic n k bytes or half as many, 2 for each 128 of them, and A for each
 ///              32 columns, which caches hold
-/// Launch       256 threads, for few rows 512; 36 KiB of shared memory at most
+/// Launch       128 threads, up to 4 blocks a multiprocessor; 18 KiB of shared memory at most
 /// Accuracy     as the product in f16 with sums in f32, of the numbers times their factors
 #include "common/ptx/matrix.cuh"
 #include "gemm/tensor_cores/gemm_half_rows.cuh"
@@ -34,6 +35,10 @@ constexpr int kMaxTiles = 4;  // of 8 rows of A
 #ifdef QUAD_KERNELS
 
 constexpr int kInstructions = kCols / 16;
+constexpr int kWarps = 4;
+/// Groups on their way to a warp: of as many bytes.
+template <int kBits>
+constexpr int kAhead = 8 / kBits;
 constexpr int kPitch = 36;  // of a row of sums in shared memory: its writes have no bank conflicts
 constexpr int kGroup = static_cast<int>(kScaled);
 constexpr int kPairs = kGroup / 4 / 2;  // of a group, for each lane of a row
@@ -132,8 +137,15 @@ __device__ void take(uint4 const& values, std::uint32_t* pairs) {
   }
 }
 
-template <int kBits, int kTiles, int kWarps>
-__global__ void __launch_bounds__(kWarps * 32, 1) gemm_dequantised_kernel(Weighted p) {
+/// Blocks of a multiprocessor, which hide each other's ends: as many as have registers.
+template <int kTiles>
+constexpr int kBlocks = kTiles <= 1   ? 4
+                        : kTiles == 2 ? 3
+                                      : 2;
+
+template <int kBits, int kTiles>
+__global__ void __launch_bounds__(kWarps * 32, kBlocks<kTiles>)
+    gemm_dequantised_kernel(Weighted p) {
   constexpr int kRows = kTiles * 8;  // of A
   QUAD_DYNAMIC_SHARED(float, shared);
   int const warp = static_cast<int>(threadIdx.x) / 32, lane = static_cast<int>(threadIdx.x) % 32;
@@ -144,12 +156,7 @@ __global__ void __launch_bounds__(kWarps * 32, 1) gemm_dequantised_kernel(Weight
   int const groups = divide_up(product.k, kGroup);
 
   float sums[kInstructions][kTiles][4] = {};
-  Piece<kBits> next;
-  next.load(p, first_col, warp, lane);
-#pragma unroll 1
-  for (int group = warp; group < groups; group += kWarps) {
-    Piece<kBits> const piece = next;
-    next.load(p, first_col, group + kWarps, lane);
+  auto const multiply = [&](Piece<kBits> const& piece, int group) {
     std::uint32_t w[kInstructions][2][kPairs];
 #pragma unroll
     for (int i = 0; i < kInstructions; ++i) {
@@ -190,6 +197,18 @@ __global__ void __launch_bounds__(kWarps * 32, 1) gemm_dequantised_kernel(Weight
         for (int e = 0; e < 4; ++e) sums[i][tile][e] += piece.factors[i][e / 2] * of_group[i][e];
       }
     }
+  };
+  Piece<kBits> ahead[kAhead<kBits>];
+#pragma unroll
+  for (int i = 0; i < kAhead<kBits>; ++i) ahead[i].load(p, first_col, warp + i * kWarps, lane);
+#pragma unroll 1
+  for (int group = warp; group < groups; group += kAhead<kBits> * kWarps) {
+#pragma unroll
+    for (int i = 0; i < kAhead<kBits>; ++i) {
+      Piece<kBits> const piece = ahead[i];
+      ahead[i].load(p, first_col, group + (i + kAhead<kBits>)*kWarps, lane);
+      multiply(piece, group + i * kWarps);  // behind the last group of zeros
+    }
   }
 
 #pragma unroll
@@ -225,17 +244,17 @@ void launch(Problem const& problem, device::StreamView stream) {
   Weighted const p{
       half_operands<__half>(problem), static_cast<unsigned char const*>(problem.b.data),
       static_cast<__half const*>(problem.b_scales.data), problem.b.ld, problem.b_scales.ld};
-  auto const run = [&]<int kBits, int kTiles, int kWarps>() {
+  auto const run = [&]<int kBits, int kTiles>() {
     dim3 const grid(static_cast<unsigned>(divide_up(p.product.n, kCols)),
                     static_cast<unsigned>(divide_up(p.product.m, kTiles * 8)));
-    QUAD_LAUNCH((gemm_dequantised_kernel<kBits, kTiles, kWarps>), grid, dim3(kWarps * 32),
+    QUAD_LAUNCH((gemm_dequantised_kernel<kBits, kTiles>), grid, dim3(kWarps * 32),
                 sizeof(float) * kWarps * kTiles * 8 * kPitch, stream, p);
   };
   auto const with_tiles = [&]<int kBits>() {
     int const tiles = divide_up(p.product.m, 8);
-    if (tiles <= 1) return run.template operator()<kBits, 1, 16>();
-    if (tiles <= 2) return run.template operator() < kBits, 2, kBits == 8 ? 8 : 16 > ();
-    run.template operator()<kBits, kMaxTiles, 8>();
+    if (tiles <= 1) return run.template operator()<kBits, 1>();
+    if (tiles <= 2) return run.template operator()<kBits, 2>();
+    run.template operator()<kBits, kMaxTiles>();
   };
   if (problem.weights == Weights::i8) return with_tiles.template operator()<8>();
   with_tiles.template operator()<4>();
