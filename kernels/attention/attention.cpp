@@ -49,7 +49,9 @@ Problem unallocated(Shape const& x, core::DataType type) {
                                       x.head_size};
   device::MatrixView const of_keys{nullptr, type, x.batch * x.kv_heads * x.keys, x.head_size,
                                    x.head_size};
-  return {.shape = x, .q = of_queries, .k = of_keys, .v = of_keys, .o = of_queries};
+  device::MatrixView of_results = of_queries;
+  of_results.type = result_type(type);
+  return {.shape = x, .q = of_queries, .k = of_keys, .v = of_keys, .o = of_results};
 }
 
 ProblemFacts facts_of(Problem const& p) {
@@ -86,10 +88,11 @@ double flop(Shape const& x) {
   return 4 * heads_of(x) * x.pairs() * static_cast<double>(x.head_size);
 }
 
-double compulsory_bytes(Shape const& x, double element_bytes) {
+double compulsory_bytes(Shape const& x, double element_bytes, double result_bytes) {
   double const of_keys = static_cast<double>(x.batch) * static_cast<double>(x.kv_heads) *
                          static_cast<double>(x.keys) * static_cast<double>(x.head_size);
-  return element_bytes * 2 * (query_elements(x) + of_keys);
+  double const of_results = result_bytes > 0 ? result_bytes : element_bytes;
+  return element_bytes * (query_elements(x) + 2 * of_keys) + of_results * query_elements(x);
 }
 
 double stored_scores_bytes(Shape const& x, double element_bytes) {
@@ -106,11 +109,14 @@ double tiled_bytes(Shape const& x, double element_bytes, std::int64_t tile_queri
 }
 
 ErrorBound::ErrorBound(core::DataType type, std::int64_t blocks)
-    : weight_{core::size_of(type) == 2 ? core::epsilon_of(type) / 2 : 0},
-      least_weight_{core::size_of(type) == 2 ? core::least_of(type) / 2 : 0},
-      storing_{core::epsilon_of(type) / 2},
-      least_{core::least_of(type)},
-      blocks_{blocks} {}
+    : weight_{core::size_of(type) <= 2 ? core::epsilon_of(type) / 2 : 0},
+      least_weight_{core::size_of(type) <= 2 ? core::least_of(type) / 2 : 0},
+      storing_{core::epsilon_of(result_type(type)) / 2},
+      least_{core::least_of(result_type(type))},
+      is_8_bit_{core::size_of(type) == 1},
+      blocks_{blocks} {
+  if (is_8_bit_) least_weight_ *= 0x1p-8;
+}
 
 double ErrorBound::operator()(Row const& row, double o, double deviation) const {
   if (row.n == 0) return 0;  // nothing is computed
@@ -119,9 +125,12 @@ double ErrorBound::operator()(Row const& row, double o, double deviation) const 
   double const size = std::hypot(deviation, o);
   double const merging =
       blocks_ > 1 ? 4 * row.score * deviation + 4 * static_cast<double>(blocks_) * size : 0;
-  return kAdding *
+  double const cut = is_8_bit_ ? 0x1p-9 * row.score + n * 0x1p-18 : 0;
+  double const of_products = is_8_bit_ ? n * 0x1p-18 * row.weight * row.value : 0;
+  return of_products +
+         kAdding *
              ((4 * row.score + 8) * deviation + std::sqrt(n) * std::abs(o) + 4 * size + merging) +
-         weight_ * (std::abs(o) + 4 * std::sqrt(row.weight) * deviation) +
+         (weight_ + cut) * (std::abs(o) + 4 * std::sqrt(row.weight) * deviation) +
          least_weight_ * n * row.weight * row.value + storing_ * std::abs(o) + least_;
 }
 

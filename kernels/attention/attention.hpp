@@ -46,12 +46,16 @@ struct Problem {
   device::MatrixView q;  ///< batch x heads x queries rows of head_size, without gaps
   device::MatrixView k;  ///< batch x kv_heads x keys rows, without gaps
   device::MatrixView v;  ///< like k
-  device::MatrixView o;  ///< like q
+  device::MatrixView o;  ///< like q; of e4m3 bf16, for 8 bits would round more than the sums do
   /// On a GPU: as much as the variant's scratch_bytes() says, aligned to 256 bytes.
   void* scratch = nullptr;
   std::size_t scratch_bytes = 0;
 };
 
+/// The type of o, of tensors of a type.
+constexpr core::DataType result_type(core::DataType type) {
+  return type == core::DataType::e4m3 ? core::DataType::bf16 : type;
+}
 /// A problem whose tensors have no memory yet.
 Problem unallocated(Shape const& shape, core::DataType type);
 
@@ -63,8 +67,8 @@ std::string shape_error(Shape const& shape);
 /// 4 head_size for each pair of a query and a key that it sees: two products. Exponentials do not
 /// count.
 double flop(Shape const& shape);
-/// Each of the four tensors once, of elements of so many bytes.
-double compulsory_bytes(Shape const& shape, double element_bytes);
+/// Each of the four tensors once, of elements of so many bytes, o of as many or of so many.
+double compulsory_bytes(Shape const& shape, double element_bytes, double result_bytes = 0);
 /// Traffic where scores and weights, f32, lie in memory: each is written and read, and the four tensors
 /// are moved once. After Dao et al., FlashAttention, theorem 2: of the order of queries x keys.
 double stored_scores_bytes(Shape const& shape, double element_bytes);
@@ -83,6 +87,9 @@ double tiled_bytes(Shape const& shape, double element_bytes, std::int64_t tile_q
 ///                                values: all alike where all scores are, else at random
 ///   16-bit types: least n p_max max |v| / 2      and those below the least number of it are lost
 ///   u |o|, least                 storing
+///   e4m3 instead: u = 2^-4 + 2^-9 z + n 2^-18, in which the tensor cores' sums of 13 bits are: of the 32
+///                                products of an instruction and of those before, for scores and values;
+///                                and n / 32 2^-13 p_max max |v| more. Weights are rounded 2^8 times as large
 ///
 /// Where keys come in b > 1 blocks, whose sums are merged (ring_attention.hpp), also
 ///
@@ -90,6 +97,7 @@ double tiled_bytes(Shape const& shape, double element_bytes, std::int64_t tile_q
 ///                                which add up to 2 z at most, and by two roundings for each block
 class ErrorBound {
  public:
+  /// `type` of q, k and v.
   explicit ErrorBound(core::DataType type, std::int64_t blocks = 1);
   /// What is known of a row of o.
   struct Row {
@@ -102,6 +110,7 @@ class ErrorBound {
 
  private:
   double weight_, least_weight_, storing_, least_;
+  bool is_8_bit_;
   std::int64_t blocks_;
 };
 

@@ -14,13 +14,17 @@ namespace quadrille::kernels::attention {
 
 #ifdef QUAD_KERNELS
 
+/// What o has: of 8-bit types bf16.
+template <class T>
+using Stored = std::conditional_t<sizeof(T) == 1, __nv_bfloat16, T>;
+
 /// One attention as kernels see it: unsupported_on_gpu() keeps what belongs to a head in 32 bits.
 template <class T>
 struct Operands {
   T const* q;
   T const* k;
   T const* v;
-  T* o;
+  Stored<T>* o;
   int heads;  ///< of queries, of all sequences
   int group;  ///< of them share one of keys
   int queries, keys;
@@ -37,7 +41,7 @@ Operands<T> operands(Problem const& problem) {
   return {static_cast<T const*>(problem.q.data),
           static_cast<T const*>(problem.k.data),
           static_cast<T const*>(problem.v.data),
-          static_cast<T*>(problem.o.data),
+          static_cast<Stored<T>*>(problem.o.data),
           static_cast<int>(x.batch * x.heads),
           static_cast<int>(x.group()),
           static_cast<int>(x.queries),

@@ -21,8 +21,11 @@
 ///                    registers                  | mask, softmax of S j    | o scaled, P j rounded
 ///                    arrive                     empty: k j                  empty: v j-1
 ///                  warpgroup 1    the same, its products under the softmax of warpgroup 0
+///              Of e4m3, which wgmma reads along k alone, a first kernel transposes the values, and
+///              tensor copies bring keys in an order in which scores lie as weights must
 /// Before       flash_v2
-/// Shapes       any extents and groups of heads; tiles of keys that the mask hides are left out
+/// Shapes       any extents and groups of heads, of e4m3 multiples of 16 keys; tiles of keys that the mask hides
+///              are left out
 /// Work         4 b h q k d flop, half of it under a causal mask; keys and values are read q / 192 times at
 ///              head size 64, q / 128 times at 128 and 256
 /// Launch       one block per multiprocessor. Head size 64: 512 threads, 89 KiB of shared memory, tiles of
@@ -41,13 +44,15 @@
 #include <algorithm>
 #include <array>
 #include <limits>
+#include <string>
 #include <vector>
 
 namespace quadrille::kernels::attention {
 namespace {
 
 /// Tiles of a head size: as many queries and keys as the registers of the consumers have room for.
-template <int kHead>
+/// kSize: bytes of an element.
+template <int kHead, int kSize>
 struct Tiles {
   static constexpr int kConsumers = kHead == 64 ? 3 : 2;  ///< warpgroups
   static constexpr int kConsumerThreads = 128 * kConsumers;
@@ -58,17 +63,18 @@ struct Tiles {
   static_assert(128 * kProducerRegisters + kConsumerThreads * kRegisters <= 65536);
 
   static constexpr int kQueries = 64 * kConsumers;
-  static constexpr int kKeys = kHead == 64 ? 128 : kHead == 128 ? 176 : 80;
-  static constexpr int kBoxes = kHead / 64;  ///< of 64 columns, that make a tile
+  static constexpr int kKeys = kSize == 1 || kHead == 64 ? 128 : kHead == 128 ? 176 : 80;
+  static constexpr int kBoxColumns = 128 / kSize, kBoxes = kHead / kBoxColumns;
   static constexpr int kQueryBox = 128 * kQueries, kKeyBox = 128 * kKeys;  ///< bytes
   static constexpr int kQueryBytes = kBoxes * kQueryBox, kKeyBytes = kBoxes * kKeyBox;
 };
 
 constexpr int kStages = 2;
 constexpr std::size_t kBarrierBytes = 1024;
-template <int kHead>
+template <int kHead, int kSize>
 constexpr std::size_t kSharedBytes =
-    Tiles<kHead>::kQueryBytes + std::size_t{2 * kStages} * Tiles<kHead>::kKeyBytes + kBarrierBytes;
+    Tiles<kHead, kSize>::kQueryBytes + std::size_t{2 * kStages} * Tiles<kHead, kSize>::kKeyBytes +
+    kBarrierBytes;
 
 #ifdef QUAD_KERNELS
 
@@ -79,23 +85,83 @@ struct Barriers {
 };
 static_assert(sizeof(Barriers) <= kBarrierBytes);
 
-/// Starts the copies of `rows` rows of a head, of which those behind the last one become zeros.
-template <int kHead, int rows>
+/// Starts the copies of a tile of `rows` rows of a head, of which those behind the last one become zeros.
+template <class Tile, int rows>
 __device__ void load_tile(unsigned char* to, ptx::TensorMap const& map, int head, int row,
                           ptx::MBarrier* barrier) {
   constexpr int kBox = 128 * rows;  // bytes
-  ptx::mbarrier_arrive_expect_tx(barrier, kHead / 64 * kBox);
+  ptx::mbarrier_arrive_expect_tx(barrier, Tile::kBoxes * kBox);
 #pragma unroll
-  for (int box = 0; box < kHead / 64; ++box) {
-    ptx::tensor_load(to + box * kBox, map, {head, row, 64 * box}, barrier);
+  for (int box = 0; box < Tile::kBoxes; ++box) {
+    ptx::tensor_load(to + box * kBox, map, {head, row, Tile::kBoxColumns * box}, barrier);
+  }
+}
+
+/// Of e4m3, which wgmma reads along k alone: values come transposed, from a copy. Keys come in an order in
+/// which the accumulators of scores lie as an operand does: a lane has scores of keys 2 t, 2 t + 1, and 8
+/// further on, of each 16, and as an operand weights of keys 4 t to 4 t + 3; t is its number in a row.
+struct PermutedKeys {
+  /// In a tile, of accumulator i of a thread.
+  __device__ static int key_of(int thread, int i) {
+    return i / 8 * 16 + thread % 4 * 4 + i / 4 % 2 * 2 + i % 2;
+  }
+  template <class Tile>
+  __device__ static void load(unsigned char* to, ptx::TensorMap const& map, int first,
+                              ptx::MBarrier* barrier) {
+    ptx::mbarrier_arrive_expect_tx(barrier, Tile::kKeyBytes);
+#pragma unroll
+    for (int box = 0; box < Tile::kBoxes; ++box) {
+      ptx::tensor_load(to + box * Tile::kKeyBox, map, {first / 16, 0, 0, 0, 128 * box}, barrier);
+    }
+  }
+  /// Keys as 16, then 2 of 2 times 4 of 2: row 8 h + 2 q + e of a tile's 16 is key 4 q + 2 h + e.
+  static ptx::TensorMap map_of(device::MatrixView const& k, int keys) {
+    if (k.rows == 0) return {};  // nothing is loaded
+    return ptx::make_tensor_map({.data = k.data,
+                                 .type = k.type,
+                                 .dimensions = 5,
+                                 .extents = {k.rows / 16, 2, 4, 2, k.cols},
+                                 .strides = {16 * k.cols, 2 * k.cols, 4 * k.cols, k.cols},
+                                 .box = {static_cast<unsigned>(keys / 16), 2, 4, 2, 128},
+                                 .swizzle = ptx::Swizzle::bytes_128});
+  }
+};
+
+/// Values of all heads side by side, transposed: to[column][row]. Tiles of 64 x 64.
+__global__ void __launch_bounds__(256)
+    attention_flash_wgmma_transpose_kernel(unsigned char const* from, unsigned char* to, int rows,
+                                           int cols) {
+  constexpr int kSide = 64, kPitch = kSide + 4;
+  QUAD_SHARED(unsigned char, tile, [kSide][kPitch]);
+  auto const t = static_cast<int>(threadIdx.x);
+  int const row = static_cast<int>(blockIdx.x) * kSide, col = static_cast<int>(blockIdx.y) * kSide;
+  // A thread has sixteen of a row. Rows end at a multiple of 16, columns at one of 64.
+  int const i = t / 4, j = t % 4 * 16;
+  if (row + i < rows) {
+    auto const sixteen =
+        *reinterpret_cast<uint4 const*>(from + static_cast<long long>(row + i) * cols + col + j);
+    std::uint32_t const words[]{sixteen.x, sixteen.y, sixteen.z, sixteen.w};
+#pragma unroll
+    for (int e = 0; e < 16; ++e) {
+      tile[i][j + e] = static_cast<unsigned char>(words[e / 4] >> e % 4 * 8 & 0xFF);
+    }
+  }
+  __syncthreads();  // the tile is here
+  if (row + j < rows) {
+    std::uint32_t words[4]{};
+#pragma unroll
+    for (int e = 0; e < 16; ++e) words[e / 4] |= std::uint32_t{tile[j + e][i]} << e % 4 * 8;
+    *reinterpret_cast<uint4*>(to + static_cast<long long>(col + i) * rows + row + j) = {
+        words[0], words[1], words[2], words[3]};
   }
 }
 
 /// 64 rows of a warpgroup.
 template <class T, int kHead>
 class WarpgroupRows {
-  using Tile = Tiles<kHead>;
-  static constexpr int kKeys = Tile::kKeys;
+  using Tile = Tiles<kHead, sizeof(T)>;
+  static constexpr bool kIs8Bit = sizeof(T) == 1;
+  static constexpr int kKeys = Tile::kKeys, kValueSteps = kKeys * static_cast<int>(sizeof(T)) / 32;
   static constexpr int kScores = kKeys / 2, kAccumulators = kHead / 2;  // of a thread
 
  public:
@@ -120,11 +186,13 @@ class WarpgroupRows {
     ptx::wgmma_fence_operand(scores_);
     ptx::wgmma_fence();
 #pragma unroll
-    for (int step = 0; step < kHead / 16; ++step) {
+    for (int step = 0; step < 4 * Tile::kBoxes; ++step) {
       int const box = step / 4, at = step % 4 * 32;
       auto const q = advanced(queries_, static_cast<unsigned>(box * Tile::kQueryBox + at));
       auto const k = advanced(b, static_cast<unsigned>(box * Tile::kKeyBox + at));
-      if constexpr (std::is_same_v<T, __half>) {
+      if constexpr (kIs8Bit) {
+        ptx::wgmma_e4m3<kKeys>(scores_, q, k, step > 0);
+      } else if constexpr (std::is_same_v<T, __half>) {
         ptx::wgmma_f16<kKeys>(scores_, q, k, step > 0);
       } else {
         ptx::wgmma_bf16<kKeys>(scores_, q, k, step > 0);
@@ -135,15 +203,19 @@ class WarpgroupRows {
 
   /// Starts the sum of the values of a tile, times the weights: a group.
   __device__ __forceinline__ void multiply_values(unsigned char const* values) {
-    auto const b = ptx::mn_major_descriptor(values, ptx::Swizzle::bytes_128, Tile::kKeyBox);
+    auto const b = kIs8Bit
+                       ? ptx::k_major_descriptor(values, ptx::Swizzle::bytes_128)
+                       : ptx::mn_major_descriptor(values, ptx::Swizzle::bytes_128, Tile::kKeyBox);
     ptx::wgmma_fence_operand(accumulators_);
 #pragma unroll
     for (auto& part : weights_) ptx::wgmma_fence_operand(part);
     ptx::wgmma_fence();
 #pragma unroll
-    for (int step = 0; step < kKeys / 16; ++step) {
-      auto const part = advanced(b, static_cast<unsigned>(step * 16 * 128));
-      if constexpr (std::is_same_v<T, __half>) {
+    for (int step = 0; step < kValueSteps; ++step) {
+      auto const part = advanced(b, static_cast<unsigned>(step * (kIs8Bit ? 32 : 16 * 128)));
+      if constexpr (kIs8Bit) {
+        ptx::wgmma_e4m3<kHead>(accumulators_, weights_[step], part);
+      } else if constexpr (std::is_same_v<T, __half>) {
         ptx::wgmma_f16<kHead, ptx::Major::mn>(accumulators_, weights_[step], part);
       } else {
         ptx::wgmma_bf16<kHead, ptx::Major::mn>(accumulators_, weights_[step], part);
@@ -165,7 +237,9 @@ class WarpgroupRows {
     int const seen[2]{seen_by(row_of(0)), seen_by(row_of(1))};
 #pragma unroll
     for (int i = 0; i < kScores; ++i) {
-      if (ptx::accumulator_column(thread_, i) >= seen[i / 2 % 2]) scores_[i] = lowest();
+      int const key =
+          kIs8Bit ? PermutedKeys::key_of(thread_, i) : ptx::accumulator_column(thread_, i);
+      if (key >= seen[i / 2 % 2]) scores_[i] = lowest();
     }
   }
 
@@ -185,6 +259,8 @@ class WarpgroupRows {
       // largest score would give NaN.
       offset[half] = (top == lowest() ? 0 : top) * scale_log2_;
       factor_[half] = ptx::ex2(largest_[half] * scale_log2_ - offset[half]);
+      // Of 8 bits, weights up to 2^8: fewer are less than the least number.
+      if (kIs8Bit) offset[half] -= 8;
       largest_[half] = top;
       total_[half] *= factor_[half];
     }
@@ -200,14 +276,22 @@ class WarpgroupRows {
   __device__ void rescale_and_round() {
 #pragma unroll
     for (int i = 0; i < kAccumulators; ++i) accumulators_[i] *= factor_[i / 2 % 2];
+    if constexpr (kIs8Bit) {
 #pragma unroll
-    for (int pair = 0; pair < kScores / 2; ++pair) {
-      weights_[pair / 4][pair % 4] = pair_of<T>(scores_[2 * pair], scores_[2 * pair + 1]);
+      for (int word = 0; word < kScores / 4; ++word) {
+        float const* const of = scores_ + word / 4 * 16 + word / 2 % 2 * 8 + word % 2 * 2;
+        weights_[word / 4][word % 4] = ptx::to_e4m3(of[0], of[1], of[4], of[5]);
+      }
+    } else {
+#pragma unroll
+      for (int pair = 0; pair < kScores / 2; ++pair) {
+        weights_[pair / 4][pair % 4] = pair_of<T>(scores_[2 * pair], scores_[2 * pair + 1]);
+      }
     }
   }
 
   /// Stores the rows before row `count` of the tile.
-  __device__ void store(T* o, int count) {
+  __device__ void store(Stored<T>* o, int count) {
     float factor[2];
 #pragma unroll
     for (int half = 0; half < 2; ++half) {
@@ -223,7 +307,8 @@ class WarpgroupRows {
       if (row >= count) continue;
       auto* const to =
           reinterpret_cast<std::uint32_t*>(o + row * kHead + ptx::accumulator_column(thread_, i));
-      *to = pair_of<T>(accumulators_[i] * factor[half], accumulators_[i + 1] * factor[half]);
+      *to =
+          pair_of<Stored<T>>(accumulators_[i] * factor[half], accumulators_[i + 1] * factor[half]);
     }
   }
 
@@ -236,7 +321,7 @@ class WarpgroupRows {
   ptx::MatrixDescriptor queries_;
   float scores_[kScores];              // S, then P in f32
   float accumulators_[kAccumulators];  // o, not divided by l yet
-  unsigned weights_[kKeys / 16][4];    // P rounded to the type: operand A of the second product
+  unsigned weights_[kValueSteps][4];   // P rounded to the type: operand A of the second product
   float largest_[2];                   // m, of the thread's two rows r and r + 8 (half = 0, 1)
   float total_[2];                     // l, of this lane's columns alone until store()
   float factor_[2];  // 2^(old m - new m): l has taken it, o takes it in rescale_and_round()
@@ -269,7 +354,7 @@ __host__ __device__ inline int block_of(int number, int blocks) {
 /// `section`: heads whose tiles are dealt out together.
 template <int kHead, class T>
 __device__ Work work_of(Operands<T> const& p, int number, int section) {
-  using Tile = Tiles<kHead>;
+  using Tile = Tiles<kHead, sizeof(T)>;
   auto const [head, tile] =
       query_tile(number, divide_up(p.queries, Tile::kQueries), p.heads, section);
   int const first = tile * Tile::kQueries;
@@ -280,7 +365,7 @@ __device__ Work work_of(Operands<T> const& p, int number, int section) {
 /// Calls f(work) for each piece of the block's share, in order: the same in all of its threads.
 template <int kHead, class T, class F>
 __device__ __forceinline__ void for_each_work(Operands<T> const& p, int section, F const& f) {
-  int const works = divide_up(p.queries, Tiles<kHead>::kQueries) * p.heads;
+  int const works = divide_up(p.queries, Tiles<kHead, sizeof(T)>::kQueries) * p.heads;
   int const block = static_cast<int>(blockIdx.x), blocks = static_cast<int>(gridDim.x);
 #pragma unroll 1
   for (int round = 0;; ++round) {
@@ -291,13 +376,13 @@ __device__ __forceinline__ void for_each_work(Operands<T> const& p, int section,
 }
 
 template <class T, int kHead>
-__global__ void __launch_bounds__(Tiles<kHead>::kThreads, 1)
+__global__ void __launch_bounds__(Tiles<kHead, sizeof(T)>::kThreads, 1)
     attention_flash_wgmma_kernel(const __grid_constant__ ptx::TensorMap q,
                                  const __grid_constant__ ptx::TensorMap k,
                                  const __grid_constant__ ptx::TensorMap v, Operands<T> p,
                                  int section) {
   QUAD_DYNAMIC_SHARED(unsigned char, shared);
-  using Tile = Tiles<kHead>;
+  using Tile = Tiles<kHead, sizeof(T)>;
   constexpr int kKeys = Tile::kKeys, kKeyBytes = Tile::kKeyBytes;
   // q | k stage 0, 1 | v stage 0, 1 | barriers; each tile a box for every 64 columns of a head
   unsigned char* const keys = shared + Tile::kQueryBytes;
@@ -321,18 +406,29 @@ __global__ void __launch_bounds__(Tiles<kHead>::kThreads, 1)
       for (int tile = 0; tile < work.tiles; ++tile, k_state.advance()) {
         int const stage = k_state.stage;
         ptx::mbarrier_wait(&barriers.keys.empty[stage], k_state.parity ^ 1U);
-        load_tile<kHead, kKeys>(keys + stage * kKeyBytes, k, kv_head, tile * kKeys,
-                                &barriers.keys.full[stage]);
+        if constexpr (sizeof(T) == 1) {
+          PermutedKeys::load<Tile>(keys + stage * kKeyBytes, k, kv_head * p.keys + tile * kKeys,
+                                   &barriers.keys.full[stage]);
+        } else {
+          load_tile<Tile, kKeys>(keys + stage * kKeyBytes, k, kv_head, tile * kKeys,
+                                 &barriers.keys.full[stage]);
+        }
         // Keys first: their stage is empty before the last scores with the old queries are done.
         if (tile == 0) {
           ptx::mbarrier_wait(&barriers.queries.empty[0], q_state.parity ^ 1U);
-          load_tile<kHead, Tile::kQueries>(shared, q, work.head, work.first,
-                                           &barriers.queries.full[0]);
+          load_tile<Tile, Tile::kQueries>(shared, q, work.head, work.first,
+                                          &barriers.queries.full[0]);
           q_state.advance();
         }
         ptx::mbarrier_wait(&barriers.values.empty[stage], k_state.parity ^ 1U);
-        load_tile<kHead, kKeys>(values + stage * kKeyBytes, v, kv_head, tile * kKeys,
-                                &barriers.values.full[stage]);
+        if constexpr (sizeof(T) == 1) {
+          ptx::mbarrier_arrive_expect_tx(&barriers.values.full[stage], kKeyBytes);
+          ptx::tensor_load(values + stage * kKeyBytes, v, {kv_head, 0, tile * kKeys},
+                           &barriers.values.full[stage]);
+        } else {
+          load_tile<Tile, kKeys>(values + stage * kKeyBytes, v, kv_head, tile * kKeys,
+                                 &barriers.values.full[stage]);
+        }
       }
     });
     return;
@@ -397,17 +493,37 @@ __global__ void __launch_bounds__(Tiles<kHead>::kThreads, 1)
   });
 }
 
-/// Heads of rows of kHead elements; a box has 64 columns of `box_rows` rows of a head.
+/// Heads of rows of kHead elements; a box has 128 bytes of `box_rows` rows of a head.
 template <int kHead>
 ptx::TensorMap map_of(device::MatrixView const& x, std::int64_t heads, std::int64_t rows,
                       unsigned box_rows) {
   if (heads == 0 || rows == 0) return {};  // nothing is loaded
+  auto const box_columns = static_cast<unsigned>(128 / core::size_of(x.type));
   return ptx::make_tensor_map({.data = x.data,
                                .type = x.type,
                                .dimensions = 3,
                                .extents = {heads, rows, kHead},
                                .strides = {rows * kHead, kHead},
-                               .box = {1, box_rows, 64},
+                               .box = {1, box_rows, box_columns},
+                               .swizzle = ptx::Swizzle::bytes_128});
+}
+
+/// Values of e4m3, transposed by a kernel that this enqueues: rows are columns of a head.
+ptx::TensorMap map_of_transposed(Problem const& problem, unsigned box_keys,
+                                 device::StreamView stream) {
+  device::MatrixView const& v = problem.v;
+  if (v.rows == 0) return {};  // nothing is loaded
+  auto* const to = static_cast<unsigned char*>(problem.scratch);
+  auto const rows = static_cast<int>(v.rows), cols = static_cast<int>(v.cols);
+  QUAD_LAUNCH(attention_flash_wgmma_transpose_kernel,
+              dim3(static_cast<unsigned>(divide_up(rows, 64)), static_cast<unsigned>(cols / 64)),
+              256, 0, stream, static_cast<unsigned char const*>(v.data), to, rows, cols);
+  return ptx::make_tensor_map({.data = to,
+                               .type = v.type,
+                               .dimensions = 3,
+                               .extents = {v.rows / problem.shape.keys, v.cols, problem.shape.keys},
+                               .strides = {problem.shape.keys, v.rows},
+                               .box = {1, static_cast<unsigned>(cols), box_keys},
                                .swizzle = ptx::Swizzle::bytes_128});
 }
 
@@ -479,45 +595,67 @@ void launch(Problem const& problem, device::StreamView stream) {
   if (problem.o.rows == 0) return;
   Shape const& x = problem.shape;
   auto const with = [&]<class T, int kHead>() {
-    using Tile = Tiles<kHead>;
+    using Tile = Tiles<kHead, sizeof(T)>;
     auto const p = operands<T>(problem);
     int const works = divide_up(p.queries, Tile::kQueries) * p.heads;
     int const blocks = std::min(works, stream.facts().multiprocessors);
+    ptx::TensorMap k, v;
+    if constexpr (sizeof(T) == 1) {
+      k = PermutedKeys::map_of(problem.k, Tile::kKeys);
+      v = map_of_transposed(problem, Tile::kKeys, stream);
+    } else {
+      k = map_of<kHead>(problem.k, x.batch * x.kv_heads, x.keys, Tile::kKeys);
+      v = map_of<kHead>(problem.v, x.batch * x.kv_heads, x.keys, Tile::kKeys);
+    }
     QUAD_LAUNCH((attention_flash_wgmma_kernel<T, kHead>), static_cast<unsigned>(blocks),
-                Tile::kThreads, kSharedBytes<kHead>, stream,
-                map_of<kHead>(problem.q, x.batch * x.heads, x.queries, Tile::kQueries),
-                map_of<kHead>(problem.k, x.batch * x.kv_heads, x.keys, Tile::kKeys),
-                map_of<kHead>(problem.v, x.batch * x.kv_heads, x.keys, Tile::kKeys), p,
+                Tile::kThreads, (kSharedBytes<kHead, sizeof(T)>), stream,
+                map_of<kHead>(problem.q, x.batch * x.heads, x.queries, Tile::kQueries), k, v, p,
                 known_section_of(x, Tile::kQueries, blocks, stream.facts()));
   };
   auto const with_head = [&]<class T>() {
-    switch (x.head_size) {
-      case 64: return with.template operator()<T, 64>();
-      case 128: return with.template operator()<T, 128>();
-      default: return with.template operator()<T, 256>();
+    if constexpr (sizeof(T) > 1) {
+      if (x.head_size == 64) return with.template operator()<T, 64>();
     }
+    x.head_size == 128 ? with.template operator()<T, 128>() : with.template operator()<T, 256>();
   };
-  problem.q.type == core::DataType::f16 ? with_head.template operator()<__half>()
-                                        : with_head.template operator()<__nv_bfloat16>();
+  switch (problem.q.type) {
+    case core::DataType::f16: return with_head.template operator()<__half>();
+    case core::DataType::e4m3: return with_head.template operator()<core::e4m3>();
+    default: return with_head.template operator()<__nv_bfloat16>();
+  }
 }
 
 #endif  // QUAD_KERNELS
+
+std::string unsupported(Problem const& p) {
+  if (p.q.type == core::DataType::e4m3 && (p.shape.head_size == 64 || p.shape.keys % 16 != 0)) {
+    return "takes e4m3 of head sizes 128 and 256, with a multiple of 16 keys";
+  }
+  return unsupported_extent(p);
+}
+
+/// Of the values of e4m3, transposed.
+std::size_t transposed_bytes(Problem const& p, device::Facts const& /*device*/) {
+  return p.q.type == core::DataType::e4m3 ? static_cast<std::size_t>(p.v.rows * p.v.cols) : 0;
+}
 
 }  // namespace
 
 extern constinit Variant<Problem> const flash_wgmma{
     {.name = "flash_wgmma",
      .where = Where::cuda,
-     .types = {core::DataType::f16, core::DataType::bf16},
+     .types = {core::DataType::f16, core::DataType::bf16, core::DataType::e4m3},
      .needs = {.compute_capability = 90,
                .exact_capability = true,
-               .shared_bytes = kSharedBytes<256>,
+               .shared_bytes = kSharedBytes<256, 2>,
                .alignment = kPieceBytes,
-               .other = "up to 65535 heads of all sequences"},
+               .other =
+                   "up to 65535 heads of all sequences; e4m3: head sizes 128 and 256, a multiple "
+                   "of 16 keys, scratch"},
      .preference = 40,
      .source = "after Shah et al., FlashAttention-3, algorithm 2",
      .summary = "a warpgroup copies, the others overlap products by wgmma and softmax"},
     QUAD_KERNEL_LAUNCH(launch),
-    {.unsupported = unsupported_extent}};
+    {.unsupported = unsupported, .scratch_bytes = transposed_bytes}};
 
 }  // namespace quadrille::kernels::attention

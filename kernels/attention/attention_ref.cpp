@@ -20,7 +20,7 @@
 namespace quadrille::kernels::attention {
 namespace {
 
-template <class T>
+template <class T, class Out = T>
 void attend(Problem const& problem) {
   Shape const& x = problem.shape;
   std::int64_t const d = x.head_size;
@@ -30,7 +30,7 @@ void attend(Problem const& problem) {
     T const* const v = problem.v.as<T>() + head / x.group() * x.keys * d;
     for (std::int64_t i = 0; i < x.queries; ++i) {
       T const* const q = problem.q.as<T>() + (head * x.queries + i) * d;
-      T* const o = problem.o.as<T>() + (head * x.queries + i) * d;
+      Out* const o = problem.o.as<Out>() + (head * x.queries + i) * d;
       auto const n = static_cast<std::size_t>(x.visible(i));
       double largest = -std::numeric_limits<double>::infinity();
       for (std::size_t j = 0; j < n; ++j) {
@@ -53,7 +53,7 @@ void attend(Problem const& problem) {
         }
       }
       for (std::int64_t e = 0; e < d; ++e) {
-        o[e] = static_cast<T>(n == 0 ? 0 : sums[static_cast<std::size_t>(e)] / total);
+        o[e] = static_cast<Out>(n == 0 ? 0 : sums[static_cast<std::size_t>(e)] / total);
       }
     }
   }
@@ -64,6 +64,7 @@ void launch(Problem const& problem, device::StreamView stream) {
     switch (problem.q.type) {
       case core::DataType::f32: return attend<float>(problem);
       case core::DataType::f16: return attend<core::f16>(problem);
+      case core::DataType::e4m3: return attend<core::e4m3, core::bf16>(problem);
       default: return attend<core::bf16>(problem);
     }
   });
@@ -75,7 +76,8 @@ extern constinit Variant<Problem> const reference{
     {.name = "reference",
      .role = Role::reference,
      .where = Where::host,
-     .types = {core::DataType::f32, core::DataType::f16, core::DataType::bf16},
+     .types = {core::DataType::f32, core::DataType::f16, core::DataType::bf16,
+               core::DataType::e4m3},
      .source = "own",
      .summary = "row by row, one thread, everything in f64"},
     launch};

@@ -707,7 +707,7 @@ extern constinit Variant<Problem> const latent_wgmma{
      .preference = 40,
      .source = "after DeepSeek, FlashMLA",
      .summary =
-         "two warpgroups have side of the columns each and pass each other weights of their tiles"},
+         "two warpgroups have half of the columns each and pass each other weights of their tiles"},
     QUAD_KERNEL_LAUNCH(launch),
     {.unsupported = unsupported, .scratch_bytes = slots_bytes}};
 

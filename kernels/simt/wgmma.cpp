@@ -251,9 +251,11 @@ std::vector<std::uint32_t> gather_registers(std::span<void*> arguments, WgmmaTyp
         values[row * depth + i / 2 * 4 + t % 4] = a[i];
         continue;
       }
-      unsigned const k = i / 2 * 8 + t % 4 * 2;
-      values[row * depth + k] = a[i] & 0xFFFF;
-      values[row * depth + k + 1] = a[i] >> 16;
+      unsigned const size = size_of(type), of_register = 4 / size;
+      unsigned const k = i / 2 * (depth / 2) + t % 4 * of_register;
+      for (unsigned e = 0; e < of_register; ++e) {
+        values[row * depth + k + e] = a[i] >> 8 * size * e & (size == 1 ? 0xFFU : 0xFFFFU);
+      }
     }
   }
   return values;

@@ -36,7 +36,7 @@ attention::Shape shape_of(core::Case const& spec) {
 }
 
 std::string conflict(core::Case const& spec) {
-  std::string error = tensor_conflict(spec);
+  std::string error = tensor_conflict(spec, true);
   if (!error.empty()) return error;
   attention::Shape const shape = shape_of(spec);
   error = attention::shape_error(shape);
@@ -60,7 +60,8 @@ class Attention final : public measure::Workload {
     d.amount = attention::flop(shape) * ranks_;
     d.unit = "FLOP/s";
     d.flop = d.amount;
-    d.memory_bytes = attention::compulsory_bytes(shape, width);
+    auto const of_result = static_cast<double>(core::size_of(attention::result_type(case_.type)));
+    d.memory_bytes = attention::compulsory_bytes(shape, width, of_result);
     d.device_bytes = d.memory_bytes * ranks_;
     // What a check reads again, of a head.
     d.host_bytes = 2 * sizeof(float) * static_cast<double>(shape.keys * shape.head_size);
@@ -116,9 +117,13 @@ class Attention final : public measure::Workload {
 
   measure::Verdict validate(comm::World& world) override {
     attention::Shape const& x = problem_.shape;
-    AttentionCheck checker{
-        problem_.o,  x.head_size, {sources_[0], sources_[1], sources_[2]}, attention::flop(x) / 4,
-        case_.check, world};
+    AttentionCheck checker{problem_.o,
+                           case_.type,
+                           x.head_size,
+                           {sources_[0], sources_[1], sources_[2]},
+                           attention::flop(x) / 4,
+                           case_.check,
+                           world};
     std::int64_t const rows = x.group() * x.queries;
     checker.judge(x.batch * x.kv_heads, [&](std::int64_t head) -> AttentionCheck::Group {
       return {.first_row = head * rows,

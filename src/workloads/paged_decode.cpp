@@ -170,8 +170,9 @@ class PagedDecode final : public measure::Workload {
 
   measure::Verdict validate(comm::World& world) override {
     paged_decode::Shape const& x = cache_.shape;
-    AttentionCheck checker{problem_.o,  x.head_size, sources_, paged_decode::flop(x) / 4,
-                           case_.check, world};
+    AttentionCheck checker{
+        problem_.o,  case_.type, x.head_size, sources_, paged_decode::flop(x) / 4,
+        case_.check, world};
     std::int64_t const width = cache_.width();
     checker.judge(x.sequences * x.kv_heads, [&](std::int64_t i) -> AttentionCheck::Group {
       std::int64_t const s = i / x.kv_heads, h = i % x.kv_heads;

@@ -175,8 +175,9 @@ class RingAttention final : public measure::Workload {
     attention::Shape const x = problem_of(0).shape;
     std::int64_t const n = sequence_.tokens();
     auto const token = [&](std::int64_t row) { return sequence_.token(rank_, row % x.queries); };
-    AttentionCheck checker{o_,          x.head_size, sources_, describe({}).flop / 4 / ranks_,
-                           case_.check, world,       ranks_};
+    AttentionCheck checker{
+        o_,          case_.type, x.head_size, sources_, describe({}).flop / 4 / ranks_,
+        case_.check, world,      ranks_};
     std::int64_t const rows = x.group() * x.queries;
     checker.judge(x.batch * x.kv_heads, [&](std::int64_t head) -> AttentionCheck::Group {
       return {

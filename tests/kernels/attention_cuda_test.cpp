@@ -19,10 +19,11 @@ class AttentionCudaTest : public testing::TestWithParam<std::tuple<std::string_v
     int taken = 0;
     test::on_every_schedule([&](device::Device& device, device::StreamView stream) {
       for (Shape const& shape : shapes) {
-        decltype(&expect_right<float>) const expect = type == DataType::f32 ? expect_right<float>
-                                                      : type == DataType::f16
-                                                          ? expect_right<core::f16>
-                                                          : expect_right<core::bf16>;
+        decltype(&expect_right<float>) const expect =
+            type == DataType::f32    ? expect_right<float>
+            : type == DataType::f16  ? expect_right<core::f16>
+            : type == DataType::e4m3 ? expect_right<core::e4m3>
+                                     : expect_right<core::bf16>;
         if (expect(device, stream, variant, shape, {.scores = scores}, offsets)) ++taken;
       }
     });
@@ -80,6 +81,30 @@ TEST(AttentionCuda, TakesAHeadSizeOf256) {
   EXPECT_EQ(test::row(variants(), "flash_v2", device::Kind::cuda)
                 .unsupported_reason(unallocated({.head_size = 256}, DataType::f16)),
             "takes head sizes 64 and 128, this is 256");
+}
+
+/// Heads in groups, tiles that are not full, several tiles of keys, rows that see no key, scores whose
+/// exponentials overflow, many tiles of queries.
+TEST(AttentionCuda, TakesE4m3) {
+  Variant<Problem> const& variant = test::row(variants(), "flash_wgmma", device::Kind::cuda);
+  std::int64_t const heads = test::kernel_mode() == test::KernelMode::gpu ? 150 : 3;
+  test::on_every_schedule([&](device::Device& device, device::StreamView stream) {
+    auto const expect = [&](Shape const& shape, Sizes const& sizes = {}) {
+      EXPECT_TRUE(expect_right<core::e4m3>(device, stream, variant, shape, sizes));
+    };
+    expect({.batch = 2, .heads = 2, .kv_heads = 1, .queries = 130, .keys = 176, .head_size = 128});
+    expect({.queries = 90, .keys = 80, .head_size = 256, .mask = kCausal});
+    expect({.queries = 40, .keys = 272, .head_size = 256}, {.scores = 100});
+    expect({.queries = 5, .keys = 0, .head_size = 128});
+    expect({.heads = heads,
+            .kv_heads = heads,
+            .queries = 200,
+            .keys = 368,
+            .head_size = 128,
+            .mask = kCausal});
+  });
+  EXPECT_EQ(variant.unsupported_reason(unallocated({.keys = 24, .head_size = 128}, DataType::e4m3)),
+            "takes e4m3 of head sizes 128 and 256, with a multiple of 16 keys");
 }
 
 TEST(AttentionCuda, RefusesWhatVariantsDoNotTake) {

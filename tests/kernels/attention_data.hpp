@@ -13,6 +13,7 @@
 #include <map>
 #include <string>
 #include <tuple>
+#include <type_traits>
 #include <vector>
 
 /// Attention with known results.
@@ -132,7 +133,7 @@ std::vector<Element> elements_of(Problem const& p, Tensors<T> const& in, Bound c
 
 template <class T>
 std::vector<Element> elements_of(Problem const& p, Tensors<T> const& in) {
-  return elements_of(p, in, ErrorBound{p.o.type});
+  return elements_of(p, in, ErrorBound{p.q.type});
 }
 
 /// Right results are off by at most `share` of what they may be.
@@ -162,6 +163,10 @@ struct Offsets {
 /// One tensor at a time.
 inline constexpr Offsets kOffsets[] = {{.q = 1}, {.k = 1}, {.v = 1}, {.o = 1}};
 
+/// What o has where q, k and v have T.
+template <class T>
+using Result = std::conditional_t<std::is_same_v<T, core::e4m3>, core::bf16, T>;
+
 /// A problem with its tensors on the host, and what is right.
 template <class T>
 struct Known {
@@ -184,7 +189,8 @@ Known<T> const& known(Shape const& shape, Sizes const& sizes) {
   return one;
 }
 
-/// False where the vendor's library does not take the problem; all others take any but shifted ones.
+/// False where the vendor's library does not take the problem, or a kernel one of 8 bits; otherwise all take any
+/// but shifted ones.
 template <class T>
 bool expect_right(device::Device& device, device::StreamView stream,
                   Variant<Problem> const& variant, Shape const& shape, Sizes const& sizes = {},
@@ -196,13 +202,14 @@ bool expect_right(device::Device& device, device::StreamView stream,
   Problem problem = one.problem;
   test::DeviceArray<T> const q{device, stream, one.in.q, offsets.q},
       k{device, stream, one.in.k, offsets.k}, v{device, stream, one.in.v, offsets.v};
-  test::DeviceArray<T> const o{device, stream, static_cast<std::int64_t>(one.elements.size()),
-                               offsets.o};
+  test::DeviceArray<Result<T>> const o{device, stream,
+                                       static_cast<std::int64_t>(one.elements.size()), offsets.o};
   problem.q.data = q.data();
   problem.k.data = k.data();
   problem.v.data = v.data();
   problem.o.data = o.data();
-  bool const may_refuse = variant.role == Role::vendor || !offsets.are_none();
+  bool const may_refuse =
+      variant.role == Role::vendor || !offsets.are_none() || std::is_same_v<T, core::e4m3>;
   if (may_refuse && !variant.unsupported_reason(problem).empty()) return false;
   std::size_t const bytes = variant.scratch_bytes(problem, device.facts());
   test::DeviceArray<float> const scratch{device, stream, static_cast<std::int64_t>(bytes / 4)};
@@ -212,7 +219,7 @@ bool expect_right(device::Device& device, device::StreamView stream,
   variant.launch(problem, stream);
   stream.synchronize();
 
-  expect_elements<T>(one.elements, o.download());
+  expect_elements<Result<T>>(one.elements, o.download());
   EXPECT_TRUE(o.intact() && scratch.intact());
   return true;
 }

@@ -32,6 +32,7 @@ TEST_P(AttentionTest, EqualsSums) {
     expect_right<float>(host, variant, shape);
     expect_right<core::f16>(host, variant, shape);
     expect_right<core::bf16>(host, variant, shape);
+    if (variant.supports(DataType::e4m3)) expect_right<core::e4m3>(host, variant, shape);
   }
 }
 

@@ -269,6 +269,34 @@ QUAD_INSTRUCTION std::uint32_t to_tf32(float value) {
 #endif
 }
 
+/// Four numbers as e4m3, rounded to nearest even, the first one lowest; what is too large becomes the largest
+/// number. PTX cvt.rn.satfinite.e4m3x2.f32 (sm_89).
+QUAD_INSTRUCTION std::uint32_t to_e4m3(float a, float b, float c, float d) {
+#ifdef __CUDACC__
+  std::uint32_t word = 0;
+  QUAD_ASM_SM90(
+      "{\n"
+      ".reg .b16 low, high;\n"
+      "cvt.rn.satfinite.e4m3x2.f32 low, %2, %1;\n"
+      "cvt.rn.satfinite.e4m3x2.f32 high, %4, %3;\n"
+      "mov.b32 %0, {low, high};\n"
+      "}"
+      : "=r"(word)
+      : "f"(a), "f"(b), "f"(c), "f"(d));
+  return word;
+#else
+  constexpr float kMax = 448;
+  std::uint32_t word = 0;
+  float const values[] = {a, b, c, d};
+  for (int i = 0; i < 4; ++i) {
+    float const value =
+        std::isnan(values[i]) ? values[i] : std::fmin(std::fmax(values[i], -kMax), kMax);
+    word |= std::uint32_t{core::e4m3{value}.bits} << 8 * i;
+  }
+  return word;
+#endif
+}
+
 #ifndef __CUDACC__
 namespace detail {
 

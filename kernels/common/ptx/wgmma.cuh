@@ -32,7 +32,8 @@ namespace quadrille::ptx {
 // accumulator_column() compute it. From the start to the wait no thread may access d.
 // A in registers: the same thread holds in a[i], i = 0 .. 3 (16-bit types, low half first)
 //   A[t / 32 * 16 + t % 32 / 4 + i % 2 * 8][i / 2 * 8 + t % 4 * 2 + {0, 1}]
-// and for tf32 one value: A[the same row][i / 2 * 4 + t % 4].
+// for tf32 one value: A[the same row][i / 2 * 4 + t % 4], and of 8-bit types four, the first one lowest:
+//   A[the same row][i / 2 * 16 + t % 4 * 4 + {0, 1, 2, 3}]
 
 /// Of this thread's warpgroup in its block; whole warps. The shuffle tells the compiler that all lanes have
 /// the same, so that descriptors which follow from it are made once for a warp, not by each thread.
@@ -372,13 +373,13 @@ QUAD_INSTRUCTION void wgmma_wait(T (&d)[count], T (&e)[count] QUAD_WHERE) {
                  : OPERANDS                                                               \
                  : "r"(a[0]), "r"(a[1]), "r"(a[2]), "r"(a[3]), "l"(b.bits),               \
                    "r"(static_cast<int>(accumulate)), "n"(static_cast<int>(b_major)))
-#define QUAD_WGMMA_REGISTERS_TF32(TYPES, N_, REGISTERS, OPERANDS, x0, x1, x2, x3, x4, x5, x6) \
-  QUAD_ASM_SM90A("{\n.reg .pred p;\nsetp.ne.b32 p, %" #x5                                     \
-                 ", 0;\n"                                                                     \
-                 "wgmma.mma_async.sync.aligned.m64n" #N_ TYPES " {" REGISTERS "}, {%" #x0     \
-                 ", %" #x1 ", %" #x2 ", %" #x3 "}, %" #x4 ", p, 1, 1;\n}"                     \
-                 : OPERANDS                                                                   \
-                 : "r"(a[0]), "r"(a[1]), "r"(a[2]), "r"(a[3]), "l"(b.bits),                   \
+#define QUAD_WGMMA_REGISTERS_K_MAJOR(TYPES, N_, REGISTERS, OPERANDS, x0, x1, x2, x3, x4, x5, x6) \
+  QUAD_ASM_SM90A("{\n.reg .pred p;\nsetp.ne.b32 p, %" #x5                                        \
+                 ", 0;\n"                                                                        \
+                 "wgmma.mma_async.sync.aligned.m64n" #N_ TYPES " {" REGISTERS "}, {%" #x0        \
+                 ", %" #x1 ", %" #x2 ", %" #x3 "}, %" #x4 ", p, 1, 1;\n}"                        \
+                 : OPERANDS                                                                      \
+                 : "r"(a[0]), "r"(a[1]), "r"(a[2]), "r"(a[3]), "l"(b.bits),                      \
                    "r"(static_cast<int>(accumulate)))
 
 #endif
@@ -482,7 +483,7 @@ QUAD_INSTRUCTION void wgmma_tf32(float (&d)[N / 2], unsigned const (&a)[4], Matr
                                  bool accumulate = true QUAD_WHERE) {
   static_assert(is_wgmma_n(N));
 #ifdef __CUDACC__
-  QUAD_WGMMA_F32_BY_N(QUAD_WGMMA_REGISTERS_TF32, "k8.f32.tf32.tf32")
+  QUAD_WGMMA_F32_BY_N(QUAD_WGMMA_REGISTERS_K_MAJOR, "k8.f32.tf32.tf32")
 #else
   simt::wgmma({simt::WgmmaType::tf32, N, false, false, accumulate}, d, 0, a, b.bits, where);
 #endif
@@ -501,7 +502,18 @@ QUAD_INSTRUCTION void wgmma_e4m3(float (&d)[N / 2], MatrixDescriptor a, MatrixDe
               where);
 #endif
 }
-/// The same of e5m2.
+/// The same; A in registers, four elements in each.
+template <int N>
+QUAD_INSTRUCTION void wgmma_e4m3(float (&d)[N / 2], unsigned const (&a)[4], MatrixDescriptor b,
+                                 bool accumulate = true QUAD_WHERE) {
+  static_assert(is_wgmma_n(N));
+#ifdef __CUDACC__
+  QUAD_WGMMA_F32_BY_N(QUAD_WGMMA_REGISTERS_K_MAJOR, "k32.f32.e4m3.e4m3")
+#else
+  simt::wgmma({simt::WgmmaType::e4m3, N, false, false, accumulate}, d, 0, a, b.bits, where);
+#endif
+}
+/// The same of e5m2, A in shared memory.
 template <int N>
 QUAD_INSTRUCTION void wgmma_e5m2(float (&d)[N / 2], MatrixDescriptor a, MatrixDescriptor b,
                                  bool accumulate = true QUAD_WHERE) {

@@ -42,15 +42,16 @@ double dot(float const* a, float const* b, std::int64_t n) {
 
 }  // namespace
 
-AttentionCheck::AttentionCheck(device::MatrixView const& o, std::int64_t head_size,
-                               Sources const& sources, double products, core::Check check,
-                               comm::World const& world, std::int64_t blocks)
+AttentionCheck::AttentionCheck(device::MatrixView const& o, core::DataType type,
+                               std::int64_t head_size, Sources const& sources, double products,
+                               core::Check check, comm::World const& world, std::int64_t blocks)
     : o_{o},
+      type_{type},
       of_key_{head_size},
       of_value_{o.cols},
       sources_{sources},
       world_{world},
-      bound_{o.type, blocks},
+      bound_{type, blocks},
       is_full_{check == core::Check::full} {
   constexpr double kFull = 0x1p32, kSample = 0x1p26;
   double const strips = std::ceil(products / (is_full_ ? kFull : kSample));
@@ -139,8 +140,8 @@ AttentionCheck::Keys AttentionCheck::read_keys(Group const& group) const {
     std::int64_t const row = group.row_of_key(j);
     std::span const key{keys.k.data() + j * of_key_, at(of_key_)};
     std::span const value{keys.v.data() + j * of_value_, at(of_value_)};
-    read_row(sources_.k, o_.type, row, key);
-    read_row(sources_.v, o_.type, row, value);
+    read_row(sources_.k, type_, row, key);
+    read_row(sources_.v, type_, row, value);
     keys.largest_key = std::max(keys.largest_key, std::sqrt(dot(key.data(), key.data(), of_key_)));
     float largest = 0;
     for (float const x : value) largest = std::max(largest, std::abs(x));
@@ -157,7 +158,7 @@ void AttentionCheck::judge_row(Finding& finding, Group const& group, Keys const&
                                std::int64_t row, std::vector<double> const& got) {
   std::int64_t const n = group.visible(row);
   std::vector<float> q(at(of_key_));
-  read_row(sources_.q, o_.type, group.row_of_query(row), q);
+  read_row(sources_.q, type_, group.row_of_query(row), q);
   std::vector<double> weights(at(n)), sums(at(of_value_)), squares(at(of_value_));
   double largest = -kInfinity;
   for (std::int64_t j = 0; j < n; ++j) {
@@ -202,7 +203,8 @@ void AttentionCheck::judge_row(Finding& finding, Group const& group, Keys const&
 void AttentionCheck::judge_range(Finding& finding, Group const& group, Keys const& keys,
                                  std::int64_t row, std::vector<double> const& got) const {
   bool const sees_keys = group.visible(row) > 0;
-  double const slack = core::epsilon_of(o_.type) * keys.largest_value;
+  double const slack =
+      std::max(core::epsilon_of(o_.type), core::epsilon_of(type_)) * keys.largest_value;
   for (std::int64_t e = 0; e < of_value_; ++e) {
     double const least = sees_keys ? double{keys.min[at(e)]} - slack : 0;
     double const most = sees_keys ? double{keys.max[at(e)]} + slack : 0;

@@ -36,11 +36,11 @@ class AttentionCheck {
     std::function<std::string(std::int64_t row, std::int64_t column)> place;  ///< its name
   };
 
-  /// `head_size` of keys; o has that of values. `products` of a row with a key are there in all, times the
+  /// `type` and `head_size` of keys; o has those of values and results. `products` of a row with a key are there in all, times the
   /// head size; keys came in so many blocks.
-  AttentionCheck(device::MatrixView const& o, std::int64_t head_size, Sources const& sources,
-                 double products, core::Check check, comm::World const& world,
-                 std::int64_t blocks = 1);
+  AttentionCheck(device::MatrixView const& o, core::DataType type, std::int64_t head_size,
+                 Sources const& sources, double products, core::Check check,
+                 comm::World const& world, std::int64_t blocks = 1);
 
   /// Groups number 0 to `groups`, each of whose rows follow those of the one before. Threads share them, and
   /// their rows where they are few.
@@ -66,6 +66,7 @@ class AttentionCheck {
                    std::vector<double> const& got) const;
 
   device::MatrixView o_;
+  core::DataType type_;
   std::int64_t of_key_, of_value_;  // elements
   Sources sources_;
   comm::World const& world_;

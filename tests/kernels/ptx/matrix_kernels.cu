@@ -173,6 +173,13 @@ __global__ void ptx_to_tf32_kernel(float const* values, std::uint32_t* rounded, 
   if (i < n) rounded[i] = ptx::to_tf32(values[i]);
 }
 
+__global__ void ptx_to_e4m3_kernel(float const* values, std::uint32_t* rounded, int n) {
+  int const i = static_cast<int>(blockIdx.x * blockDim.x + threadIdx.x);
+  if (i >= n) return;
+  float const* const four = values + 4 * i;
+  rounded[i] = ptx::to_e4m3(four[0], four[1], four[2], four[3]);
+}
+
 template <class T, class ALayout, class BLayout, class Sum>
 __global__ void ptx_wmma_kernel(WmmaLayout layout, T const* a, T const* b, Sum const* c, Sum* d,
                                 bool twice) {
@@ -282,6 +289,11 @@ void launch_mma_f64(int m, int k, double const* a, double const* b, double const
 
 void launch_to_tf32(float const* values, std::uint32_t* rounded, int n, device::StreamView stream) {
   QUAD_LAUNCH(ptx_to_tf32_kernel, static_cast<unsigned>((n + 127) / 128), 128, 0, stream, values,
+              rounded, n);
+}
+
+void launch_to_e4m3(float const* values, std::uint32_t* rounded, int n, device::StreamView stream) {
+  QUAD_LAUNCH(ptx_to_e4m3_kernel, static_cast<unsigned>((n + 127) / 128), 128, 0, stream, values,
               rounded, n);
 }
 

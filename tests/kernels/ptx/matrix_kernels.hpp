@@ -31,6 +31,8 @@ void launch_mma_tf32(int k, std::uint32_t const* a, std::uint32_t const* b, floa
 void launch_mma_f64(int m, int k, double const* a, double const* b, double const* c, double* d,
                     device::StreamView stream);
 void launch_to_tf32(float const* values, std::uint32_t* rounded, int n, device::StreamView stream);
+/// 4 n values, n words.
+void launch_to_e4m3(float const* values, std::uint32_t* rounded, int n, device::StreamView stream);
 
 /// How the matrices of a wmma product lie in memory; the type of a and b.
 struct WmmaLayout {

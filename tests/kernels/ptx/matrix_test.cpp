@@ -263,6 +263,39 @@ TEST(Matrix, ToTf32RoundsTiesAwayFromZero) {
   });
 }
 
+/// Every number of e4m3, ties between neighbours, which go to the even one, and what is beyond the largest.
+TEST(Matrix, ToE4m3RoundsToEvenAndSaturates) {
+  on_every_schedule([](Device& device, StreamView stream) {
+    std::vector<float> values;
+    std::vector<std::uint32_t> expected;
+    auto const add = [&](float value, unsigned bits) {
+      values.push_back(value);
+      if (values.size() % 4 == 1) expected.push_back(0);
+      expected.back() |= bits << 8 * ((values.size() - 1) % 4);
+    };
+    constexpr unsigned kLargest = 0x7E, kNegative = 0x80;
+    for (unsigned bits = 0; bits < kLargest; ++bits) {
+      core::e4m3 here, next;
+      here.bits = static_cast<std::uint8_t>(bits);
+      next.bits = static_cast<std::uint8_t>(bits + 1);
+      float const low = static_cast<float>(here), high = static_cast<float>(next);
+      float const middle = (low + high) / 2;
+      add(low, bits);
+      add(-high, (bits + 1) | kNegative);
+      add(middle, bits % 2 == 0 ? bits : bits + 1);
+      add(std::nextafter(middle, high), bits + 1);
+    }
+    for (float const large : {448.0F, 464.0F, 1000.0F, INFINITY}) add(large, kLargest);
+    auto const n = static_cast<int>(expected.size());
+    DeviceArray<float> const from{device, stream, values};
+    DeviceArray<std::uint32_t> const to{device, stream, n};
+
+    launch_to_e4m3(from.data(), to.data(), n, stream);
+
+    EXPECT_EQ(to.download(), expected);
+  });
+}
+
 TEST(Matrix, ToTf32DropsTheLowBitsOfNan) {
   on_every_schedule([](Device& device, StreamView stream) {
     std::vector<float> const values{std::bit_cast<float>(0x7FC00000U),

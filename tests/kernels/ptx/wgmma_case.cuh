@@ -155,14 +155,16 @@ __global__ void __launch_bounds__(kThreads) wgmma_kernel(WgmmaProblem p) {
     bool const accumulate = step > 0 || p.c != nullptr;
     MatrixDescriptor const b = descriptor_of(s, s.b_major, b_rows, b_tile, step);
     if constexpr (s.a_in_registers) {
-      // Two 16-bit elements or one 32-bit element of K = step 32 bytes.
+      // Four 8-bit elements, two of 16 bits or one of 32, of K = step 32 bytes.
       constexpr unsigned wide = 4 / s.size();
       unsigned a[4];
       for (unsigned i = 0; i < 4; ++i) {
         unsigned const row = t / 32 * 16 + t % 32 / 4 + i % 2 * 8;
         unsigned const k = step * (32 / s.size()) + (i / 2 * 4 + t % 4) * wide;
-        a[i] = p.a[row * s.depth() + k];
-        if (wide == 2) a[i] |= p.a[row * s.depth() + k + 1] << 16;
+        a[i] = 0;
+        for (unsigned e = 0; e < wide; ++e) {
+          a[i] |= p.a[row * s.depth() + k + e] << 8 * s.size() * e;
+        }
       }
       ptx::wgmma_fence();
       multiply<F>(d, a, b, accumulate);

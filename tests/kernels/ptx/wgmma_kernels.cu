@@ -26,6 +26,7 @@ constexpr WgmmaCase kCases[] = {
     QUAD_SWIZZLES(s8, 48, k, k),
     QUAD_CASES(e4m3, k, k, false),
     QUAD_CASE(e4m3, 160, k, k, bytes_128, false),
+    QUAD_SOME(e4m3, k, k, true),
     QUAD_SOME(e5m2, k, k, false),
     QUAD_OTHER_N(f16_in_f16),
     QUAD_CASE(bf16, 208, mn, mn, bytes_128, false),
