@@ -91,12 +91,12 @@ double flop(Shape const& x) {
 double compulsory_bytes(Shape const& x, double element_bytes, double result_bytes) {
   double const of_keys = static_cast<double>(x.batch) * static_cast<double>(x.kv_heads) *
                          static_cast<double>(x.keys) * static_cast<double>(x.head_size);
-  double const of_results = result_bytes > 0 ? result_bytes : element_bytes;
-  return element_bytes * (query_elements(x) + 2 * of_keys) + of_results * query_elements(x);
+  return element_bytes * (query_elements(x) + 2 * of_keys) + result_bytes * query_elements(x);
 }
 
 double stored_scores_bytes(Shape const& x, double element_bytes) {
-  return compulsory_bytes(x, element_bytes) + 4 * sizeof(float) * heads_of(x) * x.pairs();
+  return compulsory_bytes(x, element_bytes, element_bytes) +
+         4 * sizeof(float) * heads_of(x) * x.pairs();
 }
 
 double tiled_bytes(Shape const& x, double element_bytes, std::int64_t tile_queries) {

@@ -67,8 +67,8 @@ std::string shape_error(Shape const& shape);
 /// 4 head_size for each pair of a query and a key that it sees: two products. Exponentials do not
 /// count.
 double flop(Shape const& shape);
-/// Each of the four tensors once, of elements of so many bytes, o of as many or of so many.
-double compulsory_bytes(Shape const& shape, double element_bytes, double result_bytes = 0);
+/// Each of the four tensors once; an element of q, k and v and one of o have so many bytes.
+double compulsory_bytes(Shape const& shape, double element_bytes, double result_bytes);
 /// Traffic where scores and weights, f32, lie in memory: each is written and read, and the four tensors
 /// are moved once. After Dao et al., FlashAttention, theorem 2: of the order of queries x keys.
 double stored_scores_bytes(Shape const& shape, double element_bytes);

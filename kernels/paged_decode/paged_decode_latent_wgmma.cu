@@ -15,8 +15,9 @@
 ///              in which it does, and scores begin with the third that came first.
 ///                  warpgroup 0   S0 = q k0 | softmax, m0 | left += P0 v0 ...... | P0 f1 -> | left += P1 v1
 ///                  warpgroup 1   S1 = q k1 | wait for m0, softmax, f1, P1 -> | right += P1 v1, P0 f1 v0
-///              All blocks get equally many pairs of tiles, of one sequence or of several: what a block has of a sequence that others have too is stored in f32, and a
-///              second kernel joins it in order
+///              All blocks get equally many pairs of tiles, of one sequence or of several: what a block
+///              has of a sequence that others have too is stored in f32, and a second kernel joins it
+///              in order
 /// Before       paged_bulk
 /// Shapes       any lengths, blocks and tables; any number of heads, in tiles of 64; without tokens o = 0
 /// Work         2 (576 + 512) h flop for each token; each key is read once for each 64 heads; up to two
@@ -444,9 +445,9 @@ __global__ void __launch_bounds__(kBlockThreads, 1)
   constexpr int kRight = first_box(1) * kBox, kPassed = first_box(2) * kBox;
   for_each_fragment(p, [&](Fragment const& fragment) {
     rows.reset();
-    // Scores of this warpgroup's tile of the pair that begins with `tile`, if there is one. The sums of the pair
-    // before run on under them, and free what they read: the tile that the other warpgroup left its weights
-    // in, to warpgroup 0 columns to 255, to the other those to 511.
+    // Scores of this warpgroup's tile of the pair that begins with `tile`, if there is one. The sums of the
+    // pair before run on under them, and free what they read: the tile that the other warpgroup left its
+    // weights in, of which warpgroup 0 has columns to 255, the other those to 511.
     bool is_reading = false;
     auto const multiply_keys = [&](int tile) {
       auto const release_read = [&] {

@@ -40,7 +40,7 @@ std::string conflict(core::Case const& spec) {
   if (!error.empty()) return error;
   attention::Shape const shape = shape_of(spec);
   error = attention::shape_error(shape);
-  return error.empty() ? elements_conflict(attention::compulsory_bytes(shape, 1)) : error;
+  return error.empty() ? elements_conflict(attention::compulsory_bytes(shape, 1, 1)) : error;
 }
 
 /// o = attention of q to k and v, on every rank at once, each with data of its own.

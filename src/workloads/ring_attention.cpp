@@ -60,7 +60,7 @@ std::string conflict(core::Case const& spec) {
   if (!error.empty()) return error;
   attention::Shape const shape = shape_of(spec, spec.size[3], spec.size[3]);
   error = attention::shape_error(shape);
-  return error.empty() ? elements_conflict(attention::compulsory_bytes(shape, 1)) : error;
+  return error.empty() ? elements_conflict(attention::compulsory_bytes(shape, 1, 1)) : error;
 }
 
 /// o = attention of q to k and v, the tokens of a sequence divided among ranks. Queries stay; keys and values

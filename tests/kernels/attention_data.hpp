@@ -189,8 +189,8 @@ Known<T> const& known(Shape const& shape, Sizes const& sizes) {
   return one;
 }
 
-/// False where the vendor's library does not take the problem, or a kernel one of 8 bits; otherwise all take any
-/// but shifted ones.
+/// False where the vendor's library does not take the problem, or a kernel one of 8 bits; otherwise all
+/// take any but shifted ones.
 template <class T>
 bool expect_right(device::Device& device, device::StreamView stream,
                   Variant<Problem> const& variant, Shape const& shape, Sizes const& sizes = {},

@@ -110,7 +110,7 @@ TEST(AttentionShape, CountsWork) {
 
   EXPECT_EQ(flop(shape), 4.0 * 2 * 6 * 100 * 40 * 64);
   EXPECT_EQ(flop(causal), 4.0 * 2 * 6 * (40 * 41 / 2) * 64);
-  EXPECT_EQ(compulsory_bytes(shape, 2), tensors);
+  EXPECT_EQ(compulsory_bytes(shape, 2, 2), tensors);
   EXPECT_EQ(stored_scores_bytes(shape, 2), tensors + 16.0 * 2 * 6 * 100 * 40);
   // Two tiles of queries read 40 keys and values each; under the mask 4 and 40.
   EXPECT_EQ(tiled_bytes(shape, 2, 64), 2.0 * 2 * 2 * 6 * (100 + 2 * 40) * 64);

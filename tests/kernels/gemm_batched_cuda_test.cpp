@@ -46,5 +46,20 @@ TEST(GemmBatched, EqualsReferenceOfOneProduct) {
   });
 }
 
+/// Of few tiles, whose k teams share: k-tiles for some of the teams, for all, and for rings that turn; as many
+/// tiles as multiprocessors, and more.
+TEST(GemmBatched, TeamsShareTheKOfFewTiles) {
+  test::on_every_schedule([&](device::Device& device, device::StreamView stream) {
+    std::int64_t const wide = std::int64_t{32} * device.facts().multiprocessors;
+    for (Types const& types : variant().types) {
+      for (std::int64_t const k : {40, 130, 700}) {
+        expect_product(variant(), types, {20, 30, k, -1, 0.5}, Layout::nn, device, stream);
+      }
+      expect_product(variant(), types, {25, wide, 140}, Layout::tn, device, stream);
+      expect_product(variant(), types, {25, wide + 40, 330, 1, 2}, Layout::nt, device, stream);
+    }
+  });
+}
+
 }  // namespace
 }  // namespace quadrille::kernels::gemm

@@ -42,7 +42,8 @@ inline std::vector<Cache> const kCaches{
 };
 
 /// Latent keys: tiles that are not full, blocks smaller and larger than a tile, more heads than a tile has, one
-/// tile alone, nothing, and more tiles than blocks.
+/// tile alone, nothing, more tiles than blocks, and a block that begins with the end of one sequence and
+/// has the beginning of another.
 inline std::vector<Cache> const kLatentCaches{
     {.heads = 20,
      .head_size = kLatentKey,
@@ -61,6 +62,7 @@ inline std::vector<Cache> const kLatentCaches{
      .block_size = 64,
      .lengths = {128, 64, 900, 31},
      .latent = true},
+    {.heads = 2, .head_size = kLatentKey, .lengths = {70, 400, 600}, .latent = true},
 };
 
 inline std::string text_of(Cache const& cache) {

@@ -18,8 +18,8 @@ namespace quadrille::ptx {
 
 // wgmma: the 128 threads of a warpgroup (four consecutive warps, the first one's number a multiple
 // of four) together start D = A B or D += A B; D is 64 x N in registers, A is 64 x K, B is K x N
-// with K of 32 bytes (16 for f16 and bf16, 8 for tf32, 32 for s8, e4m3 and e5m2), N a multiple of 8 up to 64, of 16
-// up to 256.
+// with K of 32 bytes (16 for f16 and bf16, 8 for tf32, 32 for s8, e4m3 and e5m2), N a multiple of 8
+// up to 64, of 16 up to 256.
 //
 //   wgmma_fence();                                  // registers and shared memory as they are now
 //   for (...) wgmma_f16<N>(d, a, b, accumulate);    // start

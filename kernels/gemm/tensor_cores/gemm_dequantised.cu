@@ -207,7 +207,7 @@ __global__ void __launch_bounds__(kWarps * 32, kBlocks<kTiles>)
     for (int i = 0; i < kAhead<kBits>; ++i) {
       Piece<kBits> const piece = ahead[i];
       ahead[i].load(p, first_col, group + (i + kAhead<kBits>)*kWarps, lane);
-      multiply(piece, group + i * kWarps);  // behind the last group of zeros
+      multiply(piece, group + i * kWarps);  // behind the last group: of zeros
     }
   }
 

@@ -36,8 +36,8 @@ class AttentionCheck {
     std::function<std::string(std::int64_t row, std::int64_t column)> place;  ///< its name
   };
 
-  /// `type` and `head_size` of keys; o has those of values and results. `products` of a row with a key are there in all, times the
-  /// head size; keys came in so many blocks.
+  /// `type` and `head_size` are those of keys; o has the extents and type of results. `products` of a row
+  /// with a key are there in all, times the head size; keys came in so many blocks.
   AttentionCheck(device::MatrixView const& o, core::DataType type, std::int64_t head_size,
                  Sources const& sources, double products, core::Check check,
                  comm::World const& world, std::int64_t blocks = 1);
