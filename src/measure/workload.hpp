@@ -59,7 +59,7 @@ struct Traits {
   /// enqueued: then the host's clock times them.
   bool host_timed = false;
   /// Whether outputs' bits depend on how many executions followed reset(), as in a batch, or on what was
-  /// chosen by measured rates, so that a result keeps no digest of them.
+  /// chosen by measurement, so that a result keeps no digest of them.
   bool state_depends_on_count = false;
   /// Whether "best" is the own row that is fastest in a search before the case: all of them do the same
   /// work, and a device shows what an execution takes. Else it is that of the highest preference.

@@ -1,13 +1,13 @@
 // SPDX-FileCopyrightText: 2026 The Quadrille developers
 // SPDX-License-Identifier: Apache-2.0
 #include "device/trace.hpp"
-#include "measure/quick_time.hpp"
 #include "workloads/summa/operand_schedule.hpp"
 #include "workloads/summa/panel_operand.hpp"
 #include "workloads/tables.hpp"
 
 #include <algorithm>
 #include <optional>
+#include <ranges>
 
 namespace quadrille::workloads::summa {
 
@@ -16,8 +16,9 @@ using measure::Leg;
 namespace {
 
 // A panel's product is to be long against what joins two of them, and a ring deep enough for the
-// others' panels to arrive while own ones are multiplied.
-constexpr std::int64_t kNarrowest = 256, kWidestChosen = 4096, kMaxChosen = 4;
+// others' panels to arrive while own ones are multiplied. Wider ones are chosen from where all that the
+// ring must hold is no more than what the rank owns.
+constexpr std::int64_t kNarrowest = 256, kWideForAll = 4096, kMaxChosen = 4;
 
 /// What a trace calls the work on these panels.
 void label(comm::World const& world, std::vector<std::size_t> const& panels) {
@@ -61,9 +62,18 @@ class BroadcastSchedule final : public OperandSchedule {
   }
 
   double memory_bytes() const override {
-    double const rows = division_.max_rows(), cols = division_.max_cols();
-    return static_cast<double>(core::size_of(division_.type)) * static_cast<double>(p_.panel) *
-           (static_cast<double>(p_.buffers) * (rows + cols) + PanelOperand::kPacks * rows);
+    std::int64_t a = 0, b = 0, strided = 0;
+    for (std::int64_t const width : widths_) {
+      a = std::max(a, a_.buffered(width));
+      b = std::max(b, b_.buffered(width));
+      std::int64_t const panel = std::min(width, division_.k_block());
+      if (panel < division_.layout.a.local_cols()) strided = std::max(strided, panel);
+    }
+    double const of_a =
+        division_.grid.cols > 1 ? static_cast<double>(a + PanelOperand::kPacks * strided) : 0;
+    double const of_b = division_.grid.rows > 1 ? static_cast<double>(b) : 0;
+    return static_cast<double>(core::size_of(division_.type)) *
+           (of_a * division_.max_rows() + of_b * division_.max_cols());
   }
   std::int64_t width() const override { return p_.panel; }
   std::vector<std::int64_t> widths() const override { return widths_; }
@@ -89,56 +99,31 @@ class BroadcastSchedule final : public OperandSchedule {
   void allocate(comm::World& world, device::MatrixView const& a,
                 device::MatrixView const& b) override {
     set_panel(p_.panel);
-    std::int64_t widest = 0;
-    for (Panel const& panel : panels_) widest = std::max(widest, panel.width);
-    // Only a panel of all that the rank owns is sent as it lies; of B any.
-    bool packs = false;
-    for (std::int64_t const width : widths_) {
-      for (Panel const& panel : travelling(division_, width)) packs |= a_.is_packed(panel);
-    }
-    a_.allocate(world, a, widest, packs);
-    b_.allocate(world, b, widest, false);
+    Widths const most = widths_of_buffers();
+    a_.allocate(world, a, most.a, most.strided);
+    b_.allocate(world, b, most.b, 0);
     multiplied_ = device::Event{world.device()};
   }
 
-  /// Takes the width by which all products and all messages together, and the first message that nothing
-  /// hides, take least; and so many buffers as panels arrive during a product, and one.
-  std::string choose(comm::World& world, kernels::Variant<kernels::gemm::Problem> const& variant,
-                     MakeProblem const& make) override {
+  /// The width of the fastest run, from the widest down to where they become slower: wide panels multiply at
+  /// the best rate, narrow ones begin sooner.
+  std::string choose(Trial const& trial) override {
     auto const& asked = case_.parameters.as<Parameters>();
-    if (asked.panel != kAuto && asked.buffers != kAuto) return {};
-    std::optional<Rates> best;
-    double best_s = 0;
-    std::int64_t best_width = 0;
-    for (std::int64_t const width : widths_) {
+    if (asked.panel != kAuto) return {};
+    constexpr double kSlower = 1.1;
+    std::optional<double> best_s;
+    std::int64_t best_width = p_.panel;
+    for (std::int64_t const width : widths_ | std::views::reverse) {
+      if (!trial.takes(width)) continue;
       set_panel(width);
-      if (panels_.empty()) return {};
-      bool const takes = std::ranges::all_of(steps_, [&](Step const& step) {
-        std::string reason;
-        apply(panels_[step.first], step, [&](auto const& a, auto const& b, bool is_first) {
-          reason = variant.unsupported_reason(make(a, b, is_first));
-        });
-        return reason.empty();
-      });
-      if (world.group().agree(!takes) >= 0) continue;
-      Rates const rates = measure_rates(world, variant, make);
-      auto const panels = static_cast<double>(panels_.size());
-      double const seconds = panels * (rates.product_s + rates.panel_s) + rates.panel_s;
-      if (best && seconds >= best_s) continue;
-      best = rates;
+      double const seconds = trial.seconds();
+      if (best_s && seconds > kSlower * *best_s) break;
+      if (best_s && seconds >= *best_s) continue;
       best_s = seconds;
       best_width = width;
     }
-    if (!best) return {};
-    if (asked.buffers == kAuto) {
-      double const together = 1 + std::ceil(best->panel_s / best->product_s);
-      set_buffers(std::clamp(static_cast<std::int64_t>(std::min(together, 1e9)), std::int64_t{2},
-                             kMaxChosen));
-    }
     set_panel(best_width);
-    return fmt::format("panel = {}, buffers = {}: a panel takes {} to multiply, {} to arrive",
-                       p_.panel, p_.buffers, core::format_seconds(best->product_s),
-                       core::format_seconds(best->panel_s));
+    return fmt::format("panel = {}, buffers = {}", p_.panel, p_.buffers);
   }
 
   std::int64_t parts() const override { return std::ssize(panels_); }
@@ -169,33 +154,36 @@ class BroadcastSchedule final : public OperandSchedule {
   }
 
  private:
-  /// Seconds of a panel.
-  struct Rates {
-    double product_s = 0, panel_s = 0;
+  /// In indices of k, for any width that may be chosen.
+  struct Widths {
+    std::int64_t a = 0, b = 0;  ///< of the rings
+    std::int64_t strided = 0;   ///< of a panel of A that is not sent as it lies
   };
+  Widths widths_of_buffers() const {
+    Widths most;
+    for (std::int64_t const width : widths_) {
+      std::vector<Panel> const panels = travelling(division_, width);
+      most.a = std::max(most.a, a_.buffered(panels));
+      most.b = std::max(most.b, b_.buffered(panels));
+      // Only a panel of all that the rank owns is sent as it lies; of B any.
+      for (Panel const& panel : panels) {
+        if (a_.is_strided(panel)) most.strided = std::max(most.strided, panel.width);
+      }
+    }
+    return most;
+  }
 
   /// Doublings up to what each rank owns of k, the same on all ranks; that one is sent as it lies.
   std::vector<std::int64_t> candidate_widths() const {
-    std::int64_t const whole = (division_.k + division_.grid.cols - 1) / division_.grid.cols;
-    std::int64_t const widest =
-        std::clamp<std::int64_t>(std::min(whole, division_.k_block()), 1, kWidestChosen);
+    std::int64_t const k = division_.k, whole = (k + division_.grid.cols - 1) / division_.grid.cols;
+    std::int64_t const widest = std::max<std::int64_t>(1, std::min(whole, division_.k_block()));
     std::vector<std::int64_t> widths;
-    for (std::int64_t w = kNarrowest; w < widest; w *= 2) widths.push_back(w);
-    widths.push_back(widest);
-    return widths;
-  }
-
-  Rates measure_rates(comm::World& world, kernels::Variant<kernels::gemm::Problem> const& variant,
-                      MakeProblem const& make) {
-    Panel const& panel = panels_.front();
-    kernels::gemm::Problem const own =
-        make(a_.view(panel, panel.width), b_.view(panel, panel.width), true);
-    double const product_s =
-        measure::quick_seconds(world, [&] { variant.launch(own, world.stream()); });
-    return {product_s, measure::quick_seconds(world, [&] {
-              send(world, panel);
-              await_all(world.stream());
-            })};
+    for (std::int64_t w = kNarrowest; w < 2 * widest; w *= 2) {
+      std::int64_t const width = std::min(w, widest);
+      bool const fits = std::min(kMaxChosen * width, k - widest) <= widest;
+      if (fits || width <= kWideForAll) widths.push_back(width);
+    }
+    return widths.empty() ? std::vector{widest} : widths;
   }
 
   void apply(Panel const& panel, Step const& step, Use const& use) const {
@@ -206,12 +194,8 @@ class BroadcastSchedule final : public OperandSchedule {
     p_.panel = width;
     panels_ = travelling(division_, width);
     steps_ = steps_of(division_, panels_, static_cast<std::size_t>(p_.buffers));
-  }
-
-  void set_buffers(std::int64_t buffers) {
-    p_.buffers = buffers;
-    a_.set_buffers(buffers);
-    b_.set_buffers(buffers);
+    a_.set_panels(panels_);
+    b_.set_panels(panels_);
   }
 
   bool has_windows() const { return a_.window() != nullptr || b_.window() != nullptr; }

@@ -21,8 +21,8 @@ constexpr auto enum_names(Schedule) {
 struct Parameters {
   Schedule schedule = Schedule::broadcast;
   std::int64_t layers = 1;   ///< grids that share k
-  std::int64_t panel = 256;  ///< width in elements of k; kAuto: by measured rates
-  std::int64_t buffers = 2;  ///< for panels under way; kAuto likewise
+  std::int64_t panel = 256;  ///< width in elements of k; kAuto: by measured runs
+  std::int64_t buffers = 2;  ///< for panels under way; kAuto: 4
   std::int64_t block = 0;    ///< block-cyclic block; 0: one block per process
   comm::Broadcast broadcast = comm::Broadcast::library;
   double alpha = 1;

@@ -25,9 +25,12 @@ class OperandSchedule {
   /// Called with columns of A and rows of B, whose product is added to C, or is the first.
   using Use =
       std::function<void(device::MatrixView const& a, device::MatrixView const& b, bool is_first)>;
-  /// The problem of such a product.
-  using MakeProblem = std::function<kernels::gemm::Problem(
-      device::MatrixView const& a, device::MatrixView const& b, bool is_first)>;
+  /// What tells which width is the best: whether all products of one are taken, and seconds of a run of the
+  /// width that is set; both the same on all ranks.
+  struct Trial {
+    std::function<bool(std::int64_t width)> takes;
+    std::function<double()> seconds;
+  };
 
   OperandSchedule() = default;
   OperandSchedule(OperandSchedule const&) = delete;
@@ -58,10 +61,7 @@ class OperandSchedule {
   virtual void allocate(comm::World& world, device::MatrixView const& a,
                         device::MatrixView const& b) = 0;
   /// Chooses what is left to a measurement, and says what; empty where nothing is. Collective.
-  virtual std::string choose(comm::World&, kernels::Variant<kernels::gemm::Problem> const&,
-                             MakeProblem const&) {
-    return {};
-  }
+  virtual std::string choose(Trial const&) { return {}; }
   /// Of k, after each of which C is rounded.
   virtual std::int64_t parts() const = 0;
 

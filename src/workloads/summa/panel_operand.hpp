@@ -17,18 +17,26 @@ class PanelOperand {
   /// Panels are columns of A, or rows of B.
   enum class Kind { a, b };
   // Of the buffers in which own panels are packed, one is filled while the other one is sent.
-  static constexpr std::size_t kPacks = 2;
+  static constexpr std::int64_t kPacks = 2;
+  static constexpr std::int64_t kAlignment = 256;  // bytes, of each buffer
 
   PanelOperand(Kind kind, Division const& division, std::int64_t buffers);
 
-  void set_buffers(std::int64_t count) { slots_.resize(static_cast<std::size_t>(count)); }
+  /// These come from now on.
+  void set_panels(std::vector<Panel> const& panels) { slot_width_ = slot_width(panels); }
+  /// Indices of k of all buffers, as far as panels up to this width take them; 0 where none comes.
+  std::int64_t buffered(std::int64_t width) const;
+  /// The same of these panels, whose ends may be anywhere.
+  std::int64_t buffered(std::vector<Panel> const& panels) const;
   /// The channel may be null. Collective where ranks read each other's panels.
   void connect(comm::Channel* channel, bool reads);
   comm::Window const* window() const { return window_.get(); }
   /// `packs`: some own panels are not sent as they lie.
-  void allocate(comm::World const& world, device::MatrixView const& own, std::int64_t widest,
-                bool packs);
-  bool is_packed(Panel const& panel) const;
+  /// `buffered`: the most of buffered(), `strided`: the widest of such panels, or 0.
+  void allocate(comm::World const& world, device::MatrixView const& own, std::int64_t buffered,
+                std::int64_t strided);
+  /// Whether it is an own one with gaps, as it lies.
+  bool is_strided(Panel const& panel) const;
 
   /// Where this rank multiplies the panel, and as many indices of k from there as a step has.
   device::MatrixView view(Panel const& panel, std::int64_t width) const;
@@ -59,7 +67,6 @@ class PanelOperand {
  private:
   /// A buffer for a panel that comes from another rank.
   struct Slot {
-    device::Matrix panel;
     comm::Request arrived;
     device::Event multiplied;  ///< with what it held
   };
@@ -68,7 +75,13 @@ class PanelOperand {
     comm::Request sent;
   };
 
+  std::int64_t slot_width(std::int64_t widest) const;
+  std::int64_t slot_width(std::vector<Panel> const& panels) const;
   Panel::Part const& part(Panel const& panel) const { return kind_ == Kind::a ? panel.a : panel.b; }
+  /// Whether it is packed to be sent.
+  bool is_packed(Panel const& panel) const {
+    return channel_ != nullptr && !window_ && is_strided(panel);
+  }
   Slot& slot(Panel const& panel) { return slots_[part(panel).received % slots_.size()]; }
   Slot const& slot(Panel const& panel) const {
     return slots_[part(panel).received % slots_.size()];
@@ -77,7 +90,8 @@ class PanelOperand {
   /// Indices of k of an owner's matrix.
   device::MatrixView block(device::MatrixView const& whole, std::int64_t first,
                            std::int64_t width) const;
-  device::MatrixView packed(device::Matrix const& memory, std::int64_t width) const;
+  device::MatrixView packed(device::Matrix const& memory, std::int64_t first,
+                            std::int64_t width) const;
   device::MatrixView at_owner(Panel const& panel, std::int64_t width) const;
   void read(Panel const& panel, device::StreamView stream);
   void broadcast(Panel const& panel, comm::Broadcast algorithm, device::StreamView stream);
@@ -86,9 +100,12 @@ class PanelOperand {
   Layout layout_;
   core::DataType type_;
   int layers_, layer_;
+  std::int64_t k_block_;
   device::MatrixView own_;  ///< unallocated() at first
   std::vector<Slot> slots_;
-  std::array<Pack, kPacks> packs_;
+  device::Matrix ring_;  ///< one slot behind the other
+  std::int64_t slot_width_ = 0;
+  std::array<Pack, static_cast<std::size_t>(kPacks)> packs_;
   comm::Channel* channel_ = nullptr;
   std::unique_ptr<comm::Window> window_;  ///< where others read
   comm::Request last_, ended_;

@@ -1,6 +1,7 @@
 // SPDX-FileCopyrightText: 2026 The Quadrille developers
 // SPDX-License-Identifier: Apache-2.0
 #include "device/trace.hpp"
+#include "measure/quick_time.hpp"
 #include "workloads/checks/limits.hpp"
 #include "workloads/peers/peer.hpp"
 #include "workloads/secondary.hpp"
@@ -64,7 +65,7 @@ class Summa final : public measure::Workload {
         local_{division_, p_, spec.compute} {
     bool const shifts = p_.schedule == Schedule::cannon;
     schedule_ = shifts ? make_cannon(division_) : make_broadcast(spec, division_);
-    is_chosen_ = !shifts && (p_.panel == kAuto || p_.buffers == kAuto);
+    is_chosen_ = !shifts && p_.panel == kAuto;
     if (division_.layers > 1) layers_.emplace(division_);
   }
 
@@ -188,7 +189,9 @@ class Summa final : public measure::Workload {
     auto const pipeline = std::ranges::find_if(
         selected, [](kernels::VariantInfo const* variant) { return is_pipeline(*variant); });
     if (pipeline != selected.end() && chosen_.empty()) {
-      chosen_ = schedule_->choose(world, row_of(gemm::variants(), **pipeline), make_problem());
+      chosen_ = schedule_->choose(
+          {.takes = [&](std::int64_t width) { return takes(world, **pipeline, width); },
+           .seconds = [&] { return seconds_of_run(world, **pipeline); }});
     }
     int const layers = division_.layers;
     product_.parts = std::max<std::int64_t>(1, schedule_->parts()) * layers + layers - 1;
@@ -343,8 +346,26 @@ class Summa final : public measure::Workload {
     if (!is_first) p.beta = 1;
     return p;
   }
-  OperandSchedule::MakeProblem make_problem() const {
-    return [this](auto const& a, auto const& b, bool is_first) { return problem(a, b, is_first); };
+  /// Whether all ranks have products by panels of this width that the variant takes.
+  bool takes(comm::World& world, kernels::VariantInfo const& variant, std::int64_t width) const {
+    auto const& row = row_of(gemm::variants(), variant);
+    bool const refuses = std::ranges::any_of(kinds_of_products(width), [&](auto const& product) {
+      return !row.unsupported_reason(product).empty();
+    });
+    return world.group().agree(refuses) < 0;
+  }
+  /// Of the slowest rank; of short runs the fastest of a few.
+  double seconds_of_run(comm::World& world, kernels::VariantInfo const& variant) {
+    constexpr double kShortSeconds = 0.05;
+    measure::QuickClock clock{world};
+    auto const once = [&] {
+      return clock.plainly([&] { run(world, Leg::overlapped, variant); }).seconds;
+    };
+    double seconds = once();
+    if (seconds >= kShortSeconds && !has_run_) seconds = once();  // the first loads kernels
+    has_run_ = true;
+    if (seconds < kShortSeconds) seconds = std::min({seconds, once(), once()});
+    return seconds;
   }
 
   core::Case case_;
@@ -353,7 +374,8 @@ class Summa final : public measure::Workload {
   core::GridShape peer_grid_;
   device::MatrixView c_;  ///< of products; unallocated() before prepare()
   LocalProducts local_;
-  bool is_chosen_ = false;  ///< by measured rates
+  bool is_chosen_ = false;  ///< by measured runs
+  bool has_run_ = false;    ///< one of these
   std::string chosen_;      ///< what was, once it was
   bool prepared_ = false;
   bool yields_ = false;  ///< products, to messages that take multiprocessors
@@ -454,12 +476,11 @@ extern measure::WorkloadEntry const summa = measure::entry({
                         "grids that share k and add up C (2.5-D)", {.least = 1, .most = 1 << 16})),
                     core::options::method(core::options::count_or_auto(
                         "panel", core::options::at(&summa::Parameters::panel),
-                        "width of a panel; auto: by measured rates", summa::kAuto,
+                        "width of a panel; auto: by measured runs", summa::kAuto,
                         {.least = 1, .unit = "elements"})),
                     core::options::method(core::options::count_or_auto(
                         "buffers", core::options::at(&summa::Parameters::buffers),
-                        "panel buffers, 1 to 16; auto: by measured rates", summa::kAuto,
-                        {.least = 1, .most = 16})),
+                        "panel buffers, 1 to 16; auto: 4", summa::kAuto, {.least = 1, .most = 16})),
                     core::options::count("block", core::options::at(&summa::Parameters::block),
                                          "block-cyclic block; 0: one block per process",
                                          {.unit = "elements"}),
