@@ -125,7 +125,7 @@ double ErrorBound::operator()(Row const& row, double o, double deviation) const 
   double const size = std::hypot(deviation, o);
   double const merging =
       blocks_ > 1 ? 4 * row.score * deviation + 4 * static_cast<double>(blocks_) * size : 0;
-  double const cut = is_8_bit_ ? 0x1p-9 * row.score + n * 0x1p-18 : 0;
+  double const cut = is_8_bit_ ? 0x1p-9 * row.score + std::min(n, 128.0) * 0x1p-14 : 0;
   double const of_products = is_8_bit_ ? n * 0x1p-18 * row.weight * row.value : 0;
   return of_products +
          kAdding *

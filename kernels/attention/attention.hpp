@@ -87,9 +87,10 @@ double tiled_bytes(Shape const& shape, double element_bytes, std::int64_t tile_q
 ///                                values: all alike where all scores are, else at random
 ///   16-bit types: least n p_max max |v| / 2      and those below the least number of it are lost
 ///   u |o|, least                 storing
-///   e4m3 instead: u = 2^-4 + 2^-9 z + n 2^-18, in which the tensor cores' sums of 13 bits are: of the 32
-///                                products of an instruction and of those before, for scores and values;
-///                                and n / 32 2^-13 p_max max |v| more. Weights are rounded 2^8 times as large
+///   e4m3 instead: u = 2^-4 + 2^-9 z + min(n, 128) 2^-14, in which the tensor cores' sums of 13 bits are: of
+///                                the 32 products of an instruction and of those before, for scores and for
+///                                values, of which up to 128 are summed so; and n / 32 2^-13 p_max max |v|
+///                                more. Weights are rounded 2^8 times as large
 ///
 /// Where keys come in b > 1 blocks, whose sums are merged (ring_attention.hpp), also
 ///

@@ -22,7 +22,9 @@
 ///                    arrive                     empty: k j                  empty: v j-1
 ///                  warpgroup 1    the same, its products under the softmax of warpgroup 0
 ///              Of e4m3, which wgmma reads along k alone, a first kernel transposes the values, and
-///              tensor copies bring keys in an order in which scores lie as weights must
+///              tensor copies bring keys in an order in which scores lie as weights must. Its sums
+///              cut off each product below 2^-13 of themselves, a quarter of all over 16 Ki keys: they
+///              begin again with each tile, and are added in registers
 /// Before       flash_v2
 /// Shapes       any extents and groups of heads, of e4m3 multiples of 16 keys; tiles of keys that the mask hides
 ///              are left out
@@ -30,7 +32,7 @@
 ///              head size 64, q / 128 times at 128 and 256
 /// Launch       one block per multiprocessor. Head size 64: 512 threads, 89 KiB of shared memory, tiles of
 ///              192 queries x 128 keys; 128: 384 threads, 209 KiB, 128 x 176; 256: 384 threads, 225 KiB,
-///              128 x 80. The producer leaves
+///              128 x 80; e4m3 with 128: 384 threads, 81 KiB, 128 x 128. The producer leaves
 ///              registers to the others (setmaxnreg). Tiles of queries are dealt out back and forth,
 ///              those of a head together; causal ones by length, of as many heads together as the L2
 ///              cache has room for, by turns the longest first and the shortest, so that all blocks get
@@ -175,7 +177,7 @@ class WarpgroupRows {
   /// Begins with other queries.
   __device__ void reset() {
 #pragma unroll
-    for (int i = 0; i < kAccumulators; ++i) accumulators_[i] = 0;
+    for (int i = 0; i < kAccumulators; ++i) accumulators_[i] = sums()[i] = 0;
     largest_[0] = largest_[1] = lowest();
     total_[0] = total_[1] = 0;
   }
@@ -206,7 +208,7 @@ class WarpgroupRows {
     auto const b = kIs8Bit
                        ? ptx::k_major_descriptor(values, ptx::Swizzle::bytes_128)
                        : ptx::mn_major_descriptor(values, ptx::Swizzle::bytes_128, Tile::kKeyBox);
-    ptx::wgmma_fence_operand(accumulators_);
+    ptx::wgmma_fence_operand(sums());
 #pragma unroll
     for (auto& part : weights_) ptx::wgmma_fence_operand(part);
     ptx::wgmma_fence();
@@ -214,7 +216,7 @@ class WarpgroupRows {
     for (int step = 0; step < kValueSteps; ++step) {
       auto const part = advanced(b, static_cast<unsigned>(step * (kIs8Bit ? 32 : 16 * 128)));
       if constexpr (kIs8Bit) {
-        ptx::wgmma_e4m3<kHead>(accumulators_, weights_[step], part);
+        ptx::wgmma_e4m3<kHead>(sums(), weights_[step], part, step > 0);
       } else if constexpr (std::is_same_v<T, __half>) {
         ptx::wgmma_f16<kHead, ptx::Major::mn>(accumulators_, weights_[step], part);
       } else {
@@ -229,7 +231,7 @@ class WarpgroupRows {
   __device__ void wait_for_scores() {
     ptx::wgmma_wait<newest>(scores_);
   }
-  __device__ void wait_for_sums() { ptx::wgmma_wait<0>(accumulators_); }
+  __device__ void wait_for_sums() { ptx::wgmma_wait<0>(sums()); }
 
   /// Hides the keys of a tile from the seen(row)-th on.
   template <class Seen>
@@ -275,7 +277,7 @@ class WarpgroupRows {
   /// whose operands these are, are complete.
   __device__ void rescale_and_round() {
 #pragma unroll
-    for (int i = 0; i < kAccumulators; ++i) accumulators_[i] *= factor_[i / 2 % 2];
+    for (int i = 0; i < kAccumulators; ++i) accumulators_[i] = sum(i) * factor_[i / 2 % 2];
     if constexpr (kIs8Bit) {
 #pragma unroll
       for (int word = 0; word < kScores / 4; ++word) {
@@ -307,12 +309,22 @@ class WarpgroupRows {
       if (row >= count) continue;
       auto* const to =
           reinterpret_cast<std::uint32_t*>(o + row * kHead + ptx::accumulator_column(thread_, i));
-      *to =
-          pair_of<Stored<T>>(accumulators_[i] * factor[half], accumulators_[i + 1] * factor[half]);
+      *to = pair_of<Stored<T>>(sum(i) * factor[half], sum(i + 1) * factor[half]);
     }
   }
 
  private:
+  /// What wgmma adds to: of e4m3 the sums of the newest tile alone.
+  __device__ auto& sums() {
+    if constexpr (kIs8Bit) {
+      return of_tile_;
+    } else {
+      return accumulators_;
+    }
+  }
+  __device__ float sum(int i) const {
+    return kIs8Bit ? accumulators_[i] + of_tile_[i] : accumulators_[i];
+  }
   /// In the tile of queries.
   __device__ int row_of(int half) const { return first_ + ptx::accumulator_row(thread_, 2 * half); }
 
@@ -321,6 +333,7 @@ class WarpgroupRows {
   ptx::MatrixDescriptor queries_;
   float scores_[kScores];              // S, then P in f32
   float accumulators_[kAccumulators];  // o, not divided by l yet
+  float of_tile_[kAccumulators];       // of e4m3
   unsigned weights_[kValueSteps][4];   // P rounded to the type: operand A of the second product
   float largest_[2];                   // m, of the thread's two rows r and r + 8 (half = 0, 1)
   float total_[2];                     // l, of this lane's columns alone until store()
@@ -615,8 +628,9 @@ void launch(Problem const& problem, device::StreamView stream) {
   auto const with_head = [&]<class T>() {
     if constexpr (sizeof(T) > 1) {
       if (x.head_size == 64) return with.template operator()<T, 64>();
+      if (x.head_size == 256) return with.template operator()<T, 256>();
     }
-    x.head_size == 128 ? with.template operator()<T, 128>() : with.template operator()<T, 256>();
+    with.template operator()<T, 128>();
   };
   switch (problem.q.type) {
     case core::DataType::f16: return with_head.template operator()<__half>();
@@ -628,8 +642,8 @@ void launch(Problem const& problem, device::StreamView stream) {
 #endif  // QUAD_KERNELS
 
 std::string unsupported(Problem const& p) {
-  if (p.q.type == core::DataType::e4m3 && (p.shape.head_size == 64 || p.shape.keys % 16 != 0)) {
-    return "takes e4m3 of head sizes 128 and 256, with a multiple of 16 keys";
+  if (p.q.type == core::DataType::e4m3 && (p.shape.head_size != 128 || p.shape.keys % 16 != 0)) {
+    return "takes e4m3 of head size 128, with a multiple of 16 keys";
   }
   return unsupported_extent(p);
 }
@@ -649,9 +663,8 @@ extern constinit Variant<Problem> const flash_wgmma{
                .exact_capability = true,
                .shared_bytes = kSharedBytes<256, 2>,
                .alignment = kPieceBytes,
-               .other =
-                   "up to 65535 heads of all sequences; e4m3: head sizes 128 and 256, a multiple "
-                   "of 16 keys, scratch"},
+               .other = "up to 65535 heads of all sequences; e4m3: head size 128, a multiple of 16 "
+                        "keys, scratch"},
      .preference = 40,
      .source = "after Shah et al., FlashAttention-3, algorithm 2",
      .summary = "a warpgroup copies, the others overlap products by wgmma and softmax"},

@@ -17,8 +17,11 @@
 #include <algorithm>
 #include <array>
 #include <bit>
+#include <cmath>
 #include <cstring>
 #include <map>
+#include <numeric>
+#include <span>
 #include <vector>
 
 namespace quadrille::simt {
@@ -309,6 +312,20 @@ void issue(std::span<void*> arguments) {
   group.open.push_back(std::move(operation));
 }
 
+/// As the tensor cores of sm_90 add products of 8-bit floats: each addend loses what lies below 2^-13 of the
+/// largest one's power of two.
+float add_cut(float value, std::span<float const> products) {
+  float largest = std::abs(value);
+  for (float const product : products) largest = std::max(largest, std::abs(product));
+  double const unit = std::ldexp(1.0, std::ilogb(largest) - 13);
+  if (largest == 0 || !std::isfinite(largest)) {
+    return std::accumulate(products.begin(), products.end(), value);
+  }
+  double sum = std::trunc(value / unit);
+  for (float const product : products) sum += std::trunc(product / unit);
+  return static_cast<float>(sum * unit);
+}
+
 /// D = A B or D += A B.
 void multiply(Operation const& o, std::vector<float>& d) {
   unsigned const depth = depth_of(o.what.type);
@@ -317,8 +334,18 @@ void multiply(Operation const& o, std::vector<float>& d) {
   for (unsigned k = 0; k < depth; ++k) {
     for (unsigned j = 0; j < n; ++j) b[k * n + j] = value_of(o.b_bits[j * depth + k], o.what.type);
   }
-  std::vector<float> sums(n);
+  std::vector<float> sums(n), products(depth);
   for (unsigned i = 0; i < kM; ++i) {
+    if (o.what.type == WgmmaType::e4m3 || o.what.type == WgmmaType::e5m2) {
+      for (unsigned j = 0; j < n; ++j) {
+        for (unsigned k = 0; k < depth; ++k) {
+          products[k] = value_of(o.a_bits[i * depth + k], o.what.type) * b[k * n + j];
+        }
+        float& value = d[i * n + j];
+        value = add_cut(o.what.accumulate ? value : 0.0F, products);
+      }
+      continue;
+    }
     std::fill(sums.begin(), sums.end(), 0.0F);
     for (unsigned k = 0; k < depth; ++k) {
       float const a = value_of(o.a_bits[i * depth + k], o.what.type);

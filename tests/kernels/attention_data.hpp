@@ -49,6 +49,7 @@ inline std::string text_of(Shape const& x) {
 /// are infinite, at 0 they are all alike.
 struct Sizes {
   double scores = 1, values = 1;
+  core::DataKind of_values = core::DataKind::uniform;
 };
 
 template <class T>
@@ -57,17 +58,18 @@ struct Tensors {
 };
 
 template <class T>
-std::vector<T> random(device::MatrixView const& view, std::uint64_t tag, double size) {
+std::vector<T> random(device::MatrixView const& view, std::uint64_t tag, double size,
+                      core::DataKind kind = core::DataKind::uniform) {
   std::vector<T> values(static_cast<std::size_t>(view.rows * view.cols));
   for (std::size_t e = 0; e < values.size(); ++e) {
-    values[e] = T(size * core::generate<double>(core::DataKind::uniform, 1, tag, 0,
-                                                static_cast<std::int64_t>(e)));
+    values[e] = T(size * core::generate<double>(kind, 1, tag, 0, static_cast<std::int64_t>(e)));
   }
   return values;
 }
 template <class T>
 Tensors<T> random(Problem const& p, Sizes const& sizes) {
-  return {random<T>(p.q, 1, sizes.scores), random<T>(p.k, 2, 1), random<T>(p.v, 3, sizes.values)};
+  return {random<T>(p.q, 1, sizes.scores), random<T>(p.k, 2, 1),
+          random<T>(p.v, 3, sizes.values, sizes.of_values)};
 }
 
 /// An element of o, and what it may be off by.
@@ -178,8 +180,9 @@ struct Known {
 /// Computed once for all variants and schedules.
 template <class T>
 Known<T> const& known(Shape const& shape, Sizes const& sizes) {
-  static std::map<std::tuple<std::string, double, double>, Known<T>> all;
-  auto const [found, is_new] = all.try_emplace({text_of(shape), sizes.scores, sizes.values});
+  static std::map<std::tuple<std::string, double, double, core::DataKind>, Known<T>> all;
+  auto const [found, is_new] =
+      all.try_emplace({text_of(shape), sizes.scores, sizes.values, sizes.of_values});
   Known<T>& one = found->second;
   if (is_new) {
     one.problem = unallocated(shape, core::type_of<T>());
