@@ -9,7 +9,9 @@
 ///              arithmetic, unless these wait for each other. Blocks stay for many tiles: they
 ///              bring all filters to shared memory once, and for each tile of positions the pixels
 ///              that it sees, with many loads of a thread on their way, while other blocks of the
-///              multiprocessor compute all output channels of theirs. A tile has 16 x 16 positions;
+///              multiprocessor compute all output channels of theirs. In f32 these are copies by
+///              cp.async, of the next tile while this one is computed, where shared memory has room
+///              for both: a thread has a column of pixels, whose place it finds once. A tile has 16 x 16 positions;
 ///              8 x 32 for filters of 3 rows with stride 1, where there are the most outputs: where
 ///              lines of nchw begin anywhere in a sector, tiles share the sectors at their sides.
 ///              In f32 these tiles overlap by a sector, so that each stores whole ones. A lane has
@@ -23,40 +25,55 @@
 ///                  tile 0        |------- 37 pixels -------|
 ///                  tile 1                       |------- 37 pixels -------|
 ///                  of a tile       0   2   4  ...  36       1   3   5  ...  35
-///                  word            0   1   2  ...  18      32  33  34  ...  49    of 65 in a row
-///                  lanes 0-15      tap 0: words 0 to 15;  tap 1: 32 to 47;  tap 2: 1 to 16;  ...
-///                  lanes 16-31     the same, 16 rows of pixels below: 1040 words, 16 banks further
+///                  word            0   1   2  ...  18      19  20  21  ...  36    of 39 in a row
+///                  lanes 0-15      tap 0: words 0 to 15;  tap 1: 19 to 34;  tap 2: 1 to 16;  ...
+///                  lanes 16-31     the same, 16 rows of pixels below: 624 words, 16 banks further
 ///              Stores are lines or half lines of a warp in nchw, vectors in nhwc, where two lanes
 ///              exchange halves of theirs in f32 to write whole sectors
 /// Shapes       nchw or nhwc, any extents
 /// Work         2 n k p q c r s flop, with a third more where tiles overlap; every pixel is read
 ///              once, but for the rims of tiles, and every output written once
 /// Launch       128 threads for up to 32 filters, 256 for more; up to 128 registers; shared memory for
-///              c (15 u + (r - 1) d + 1) (32 u + 2) pixels, or 10 c rows of 50, and c r s (k + 4) weights
-///              in f32
+///              c (15 u + (r - 1) d + 1) (32 u + 2) pixels, or (15 u + s + 2) of a row where the
+///              code is unrolled, once or twice, and
+///              c r s (k + 4) weights in f32
 /// Accuracy     c r s eps w / 2 at worst, eps (sqrt(c r s) + 2) w for random data
+#include "common/ptx/copies.cuh"
 #include "conv2d/conv2d_few_channels.cuh"
 
 namespace quadrille::kernels::conv2d {
 namespace {
 
 constexpr int kRowsEach = 8, kFiltersEach = 8;
-constexpr int kMaxColumnsBehind = 16;  // a tile, of one remainder of the stride
+constexpr int kMaxStrides = 17;  // in width, of a filter
 
 /// A warp has 8 rows of 32 columns of positions, or twice 8 rows of 16.
 constexpr TileShape kWide{.rows = 8, .cols = 32}, kSquare{.rows = 16, .cols = 16};
 /// Where the code is unrolled for it.
 bool is_unrolled(Shape const& z, int stride, int rows) {
-  return z.stride == stride && z.r == rows && z.dilation == 1;
+  return z.stride == stride && z.r == rows && z.s <= rows && z.dilation == 1;
+}
+bool is_unrolled(Shape const& z) {
+  return is_unrolled(z, 1, 3) || is_unrolled(z, 2, 3) || is_unrolled(z, 2, 7);
 }
 TileShape tile_of(Shape const& z) { return is_unrolled(z, 1, 3) ? kWide : kSquare; }
 
-/// Columns of one remainder of the stride in shared memory.
-QUAD_HD constexpr int columns(TileShape tile) { return tile.cols + kMaxColumnsBehind; }
+/// Columns of one remainder of the stride in shared memory, for filters of up to so many strides in width.
+QUAD_HD constexpr int columns(TileShape tile, int strides) { return tile.cols - 1 + strides; }
+QUAD_HD constexpr int strides_of(int width, int stride) { return (width + stride - 1) / stride; }
 /// Words from row to row of pixels. Those of the two halves of a warp, 8 strides apart, lie in different
 /// banks, unless 4 divides the stride.
-QUAD_HD constexpr std::int64_t row_pitch(TileShape tile, std::int64_t stride) {
-  return stride * columns(tile) + (stride % 2 != 0 ? 2 : stride % 4 != 0 ? 1 : 0);
+QUAD_HD constexpr int row_pitch(int columns, int stride) {
+  int pitch = stride * columns;
+  for (int more = 0; more < 4; ++more) {
+    if (8 * stride * (pitch + more) % 32 == 16) return pitch + more;
+  }
+  return pitch;
+}
+int columns_of(Shape const& z) {
+  auto const narrow = [](std::int64_t value) { return static_cast<int>(value); };
+  return columns(tile_of(z),
+                 is_unrolled(z) ? strides_of(narrow(z.r), narrow(z.stride)) : kMaxStrides);
 }
 std::int64_t filter_tasks(Shape const& z) { return (z.k + kFiltersEach - 1) / kFiltersEach; }
 /// Words from term to term of all filters. Those behind them keep stores of neighbouring terms out of
@@ -64,11 +81,11 @@ std::int64_t filter_tasks(Shape const& z) { return (z.k + kFiltersEach - 1) / kF
 std::int64_t filter_row(Shape const& z) { return filter_tasks(z) * kFiltersEach + 4; }
 /// Words for pixels, in whole 16 bytes.
 std::int64_t pixels(Shape const& z) {
-  TileShape const tile = tile_of(z);
-  return (z.c * tile.seen_rows(z) * row_pitch(tile, z.stride) + 3) / 4 * 4;
+  int const pitch = row_pitch(columns_of(z), static_cast<int>(z.stride));
+  return (z.c * tile_of(z).seen_rows(z) * pitch + 3) / 4 * 4;
 }
-std::int64_t shared_bytes(Problem const& p) {
-  return 4 * (pixels(p.shape) + p.shape.terms() * filter_row(p.shape));
+std::int64_t shared_bytes(Problem const& p, int buffers) {
+  return 4 * (buffers * pixels(p.shape) + p.shape.terms() * filter_row(p.shape));
 }
 
 #ifdef QUAD_KERNELS
@@ -77,6 +94,7 @@ std::int64_t shared_bytes(Problem const& p) {
 struct Layout {
   Tiles tiles;
   int pixels, filter_row, tasks;
+  int buffers;          ///< for pixels
   bool stores_vectors;  ///< in nhwc: 8 neighbouring outputs begin at 16 bytes
 };
 
@@ -91,6 +109,8 @@ template <int kStride_, int kRows_>
 struct Unrolled {
   static constexpr int kStride = kStride_, kRows = kRows_;
   static constexpr TileShape kTile = kStride == 1 && kRows == 3 ? kWide : kSquare;  // as tile_of()
+  static constexpr int kColumns =  // as columns_of()
+      columns(kTile, kRows > 0 ? strides_of(kRows, kStride) : kMaxStrides);
 };
 
 /// Whether tiles may overlap by a sector, to store whole ones: where that is a quarter of their
@@ -142,15 +162,57 @@ __device__ __forceinline__ void store_pair(float* to, int pitch, int count,
   }
 }
 
+/// What a thread copies of each tile: elements of lines from `first` on, `span` apart, of the lines from
+/// `line` on, `lines` apart; none where lines is 0.
+struct CopyShare {
+  int first, span, line, lines;
+
+  __device__ explicit CopyShare(int elements)
+      : span{min(static_cast<int>(blockDim.x), (elements + 7) / 8 * 8)} {
+    int const thread = static_cast<int>(threadIdx.x), at_once = static_cast<int>(blockDim.x) / span;
+    line = thread / span;
+    first = thread - line * span;
+    lines = line < at_once ? at_once : 0;
+  }
+};
+
+/// Starts a thread's copies of the pixels that a tile sees, zeros outside of the image. place(column): where
+/// a column of pixels begins in a row of shared memory.
+template <bool kNchw, class Place>
+__device__ __forceinline__ void start_copies(Operands<float> const& p, Tiles const& tiles,
+                                             Corner const& corner, CopyShare const& share,
+                                             float* pixels, int pitch, Place const& place) {
+  if (share.lines == 0) return;
+  int const top = corner.row * p.stride - p.padding, left = corner.col * p.stride - p.padding;
+  int const elements = kNchw ? tiles.cols : tiles.cols * p.c;
+  float const* const image = p.x + corner.image * p.c * p.h * p.width;
+#pragma unroll 1
+  for (int e = share.first; e < elements; e += share.span) {
+    int const col = kNchw ? e : p.by_channels.quotient(e);
+    int const of_pixel = kNchw ? 0 : p.by_channels.remainder(e, col);
+    bool const is_column = static_cast<unsigned>(left + col) < static_cast<unsigned>(p.width);
+#pragma unroll 1
+    for (int c = 0; c < (kNchw ? p.c : 1); ++c) {
+      float* const to = pixels + (of_pixel + c) * tiles.rows * pitch + place(col);
+      float const* const from = image + (left + col) * p.pitch + of_pixel + c * p.plane;
+#pragma unroll 4
+      for (int i = share.line; i < tiles.rows; i += share.lines) {
+        bool const is_row = static_cast<unsigned>(top + i) < static_cast<unsigned>(p.h);
+        ptx::cp_async<4>(to + i * pitch, from + (top + i) * p.width * p.pitch, is_column && is_row);
+      }
+    }
+  }
+}
+
 template <class T, bool kNchw, class Code>
 __global__ void __launch_bounds__(kMaxThreads, kBlocks)
     conv2d_few_channels_kernel(Operands<T> p, Layout layout) {
-  QUAD_DYNAMIC_SHARED(float, pixels);
-  float* const weights = pixels + layout.pixels;
+  QUAD_DYNAMIC_SHARED(float, shared);
+  float* const weights = shared + layout.buffers * layout.pixels;
   int const stride = Code::kStride > 0 ? Code::kStride : p.stride;
   constexpr TileShape kTile = Code::kTile;
-  constexpr int kColumns = columns(kTile);
-  int const pitch = static_cast<int>(row_pitch(kTile, stride));
+  constexpr int kColumns = Code::kColumns;
+  int const pitch = row_pitch(kColumns, stride);
   int const thread = static_cast<int>(threadIdx.x), threads = static_cast<int>(blockDim.x);
   int const lane = thread % 32, warp = thread / 32;
   int const taps = p.r * p.s;
@@ -174,18 +236,39 @@ __global__ void __launch_bounds__(kMaxThreads, kBlocks)
       });
 
   int const tile_col = lane % kTile.cols, band = lane / kTile.cols * kRowsEach;
+  auto const place = [&](int col) { return col % stride * kColumns + col / stride; };
+  float *pixels = shared, *next_pixels = shared + (layout.buffers - 1) * layout.pixels;
+  constexpr bool kIsAsync = std::is_same_v<T, float>;
+  CopyShare const share{kNchw ? layout.tiles.cols : layout.tiles.cols * p.c};
+  auto const start = [&](int number, float* to) {
+    if constexpr (kIsAsync) {
+      if (number < layout.tiles.count) {
+        start_copies<kNchw>(p, layout.tiles, Corner{layout.tiles, number}, share, to, pitch, place);
+      }
+      ptx::cp_async_commit();
+    }
+  };
+  int const mine = static_cast<int>(blockIdx.x), step = static_cast<int>(gridDim.x);
+  if (layout.buffers == 2) start(mine, pixels);
 #pragma unroll 1
-  for (int number = static_cast<int>(blockIdx.x); number < layout.tiles.count;
-       number += static_cast<int>(gridDim.x)) {
+  for (int number = mine; number < layout.tiles.count; number += step) {
     Corner const tile{layout.tiles, number};
     __syncthreads();  // all have read the pixels of the tile before
-    copy_pixels(p, layout.tiles, tile, [&](int row, int col, Channels<T> const& channels) {
-      float* const to = pixels + row * pitch + col % stride * kColumns + col / stride;
+    if constexpr (!kIsAsync) {
+      copy_pixels(p, layout.tiles, tile, [&](int row, int col, Channels<T> const& channels) {
+        float* const to = pixels + row * pitch + place(col);
 #pragma unroll
-      for (int c = 0; c < kMaxChannels; ++c) {
-        if (c < p.c) to[c * layout.tiles.rows * pitch] = to_f32(channels.value[c]);
-      }
-    });
+        for (int c = 0; c < kMaxChannels; ++c) {
+          if (c < p.c) to[c * layout.tiles.rows * pitch] = to_f32(channels.value[c]);
+        }
+      });
+    } else if (layout.buffers == 2) {
+      start(number + step, next_pixels);
+      ptx::cp_async_wait<1>();
+    } else {
+      start(number, pixels);
+      ptx::cp_async_wait<0>();
+    }
     __syncthreads();  // all pixels are there, and all filters
 
     int const q = tile.col + tile_col;
@@ -256,6 +339,9 @@ __global__ void __launch_bounds__(kMaxThreads, kBlocks)
         }
       }
     }
+    float* const read = pixels;
+    pixels = next_pixels;
+    next_pixels = read;
   }
 }
 
@@ -265,14 +351,20 @@ void enqueue(Problem const& problem, device::StreamView stream) {
   Shape const& z = problem.shape;
   auto const narrow = [](std::int64_t value) { return static_cast<int>(value); };
   int const overlap = may_overlap<T, kNchw, Code>() && !lines_are_sectors(p) ? kSector<T> : 0;
+  int const tasks = narrow(filter_tasks(z));
+  int const threads = tasks <= 4 ? kMaxThreads / 2 : kMaxThreads;
+  int const buffers = std::is_same_v<T, float> &&
+                              resident(threads, shared_bytes(problem, 2)) == max_resident(threads)
+                          ? 2
+                          : 1;
   Layout const layout{
       .tiles = {z, p, Code::kTile, overlap},
       .pixels = narrow(pixels(z)),
       .filter_row = narrow(filter_row(z)),
-      .tasks = narrow(filter_tasks(z)),
+      .tasks = tasks,
+      .buffers = buffers,
       .stores_vectors = p.k % kFiltersEach == 0 && reinterpret_cast<std::uintptr_t>(p.y) % 16 == 0};
-  int const threads = layout.tasks <= 4 ? kMaxThreads / 2 : kMaxThreads;
-  std::int64_t const bytes = shared_bytes(problem);
+  std::int64_t const bytes = shared_bytes(problem, buffers);
   int const blocks = blocks_for(layout.tiles, threads, bytes, stream);
   QUAD_LAUNCH((conv2d_few_channels_kernel<T, kNchw, Code>), dim3(static_cast<unsigned>(blocks)),
               dim3(static_cast<unsigned>(threads)), static_cast<std::size_t>(bytes), stream, p,
@@ -297,10 +389,10 @@ void launch(Problem const& problem, device::StreamView stream) {
 
 std::string unsupported(Problem const& p) {
   Shape const& z = p.shape;
-  if ((z.s - 1) * z.dilation / z.stride >= kMaxColumnsBehind) {
+  if ((z.s - 1) * z.dilation / z.stride >= kMaxStrides - 1) {
     return "takes filters of up to 16 strides in width";
   }
-  return unsupported_by_few_channels(p, shared_bytes);
+  return unsupported_by_few_channels(p, [](Problem const& q) { return shared_bytes(q, 1); });
 }
 
 }  // namespace

@@ -113,13 +113,18 @@ struct WholeSectors {
   }
 };
 
-/// Blocks for so many tiles: those that are resident at a time. A multiprocessor has 227 KiB of shared
-/// memory, and each block takes 1 KiB beside its own.
+/// Blocks of a multiprocessor at a time, as registers allow and shared memory: it has 227 KiB, and each block
+/// takes 1 KiB beside its own.
+inline int max_resident(int threads) { return kBlocks * kMaxThreads / threads; }
+inline int resident(int threads, std::int64_t shared_bytes) {
+  return std::min(max_resident(threads),
+                  (228 << 10) / (static_cast<int>(shared_bytes) + (1 << 10)));
+}
+
+/// Blocks for so many tiles: those that are resident at a time.
 inline int blocks_for(Tiles const& tiles, int threads, std::int64_t shared_bytes,
                       device::StreamView stream) {
-  int const resident = std::min(kBlocks * kMaxThreads / threads,
-                                (228 << 10) / (static_cast<int>(shared_bytes) + (1 << 10)));
-  return std::min(tiles.count, stream.facts().multiprocessors * resident);
+  return std::min(tiles.count, stream.facts().multiprocessors * resident(threads, shared_bytes));
 }
 
 /// The channels of a pixel or tap, and zeros.
