@@ -144,7 +144,8 @@ Problem Problem::group(std::int64_t number) const {
   std::int64_t const first = groups.first_rows[number], rows = rows_of_group(number);
   one.a = transpose_a ? a.block(0, first, a.rows, rows) : a.block(first, 0, rows, a.cols);
   std::int64_t const of_b = transpose_b ? n() : k();
-  one.b = b.block(number * of_b, 0, of_b, b.cols);
+  std::int64_t const place = groups.places == nullptr ? number : groups.places[number];
+  one.b = b.block(place * of_b, 0, of_b, b.cols);
   one.c = c.block(first, 0, rows, c.cols);
   one.groups = {};
   return one;

@@ -34,14 +34,18 @@ constexpr int half_of(std::int8_t byte, std::int64_t half) {
                    : byte >> 4;
 }
 
-/// Products of one call: each has some rows of op(A) and of C, and a B of its own. Both lie one behind the
-/// other.
+/// Products of one call: each has some rows of op(A) and of C, and a B of its own. They lie one behind the
+/// other, but for those of B where a call finds them by addresses.
 struct Groups {
   std::int64_t count = 1;
   /// Of several: where the rows of each begin, and where those of the last end, for the host and for the
   /// device that multiplies.
   std::int64_t const* first_rows = nullptr;
   std::int64_t const* first_rows_on_device = nullptr;
+  /// Where B of each lies, of as many places; nullptr: in order.
+  std::int64_t const* places = nullptr;
+  /// For the device: where A of each begins, then B of each, then C of each.
+  void* const* addresses = nullptr;
 };
 
 /// C = alpha op(A) op(B) + beta C, row-major; op(A) is m x k, op(B) k x n, C m x n.
@@ -56,6 +60,7 @@ struct Problem {
     bool takes_scales = false;            ///< Problem::a_scales and b_scales of blocks
     bool takes_weights = false;           ///< Problem::weights, alone
     bool takes_groups = false;            ///< Problem::groups
+    bool takes_places = false;            ///< Groups::places
     bool bounds_multiprocessors = false;  ///< starts no more blocks than Problem::multiprocessors
   };
 

@@ -42,6 +42,13 @@ constexpr auto enum_names(Scales) {
   return core::EnumNames<Scales, 2>{{{Scales::none, "none"}, {Scales::blocks, "blocks"}}};
 }
 
+/// How a call finds its products.
+enum class GroupsBy { strides, pointers };
+constexpr auto enum_names(GroupsBy) {
+  return core::EnumNames<GroupsBy, 2>{
+      {{GroupsBy::strides, "strides"}, {GroupsBy::pointers, "pointers"}}};
+}
+
 struct Parameters {
   double alpha = 1;
   double beta = 0;
@@ -53,6 +60,7 @@ struct Parameters {
   gemm::Weights weights = gemm::Weights::none;
   std::int64_t groups = 1;
   Lengths group_rows = Lengths::equal;
+  GroupsBy groups_by = GroupsBy::strides;
   bool operator==(Parameters const&) const = default;
 };
 
@@ -152,6 +160,9 @@ std::string conflict(core::Case const& spec) {
     return fmt::format("group_rows = \"{}\" belongs to groups of 2 and more; take it out",
                        core::to_text(keys.group_rows));
   }
+  if (keys.groups == 1 && keys.groups_by != GroupsBy::strides) {
+    return "groups_by = \"pointers\" belongs to groups of 2 and more; take it out";
+  }
   if (keys.moduli > 0 && spec.compute != core::Compute::emulated) {
     return "emulated_moduli belongs to compute = \"emulated\"; take it out";
   }
@@ -185,7 +196,12 @@ class Gemm final : public measure::Workload {
     problem_.weights = p_.weights;
     if (p_.groups > 1) {
       first_rows_ = first_rows_of(case_);
-      problem_.groups = {p_.groups, first_rows_.data(), first_rows_.data()};
+      // By pointers the last is the first: who counts strides finds another.
+      for (std::int64_t g = p_.groups; g-- > 0;) places_.push_back(g);
+      problem_.groups = {.count = p_.groups,
+                         .first_rows = first_rows_.data(),
+                         .first_rows_on_device = first_rows_.data(),
+                         .places = by_pointers() ? places_.data() : nullptr};
     }
     std::int64_t const blocks = (k_ + gemm::kScaled - 1) / gemm::kScaled,
                        columns = (n_ + gemm::kScaled - 1) / gemm::kScaled;
@@ -229,6 +245,9 @@ class Gemm final : public measure::Workload {
     }
     if (reason.empty() && p_.groups > 1 && !row.specifics.notes.takes_groups) {
       reason = "multiplies one group at a time";
+    }
+    if (reason.empty() && by_pointers() && !row.specifics.notes.takes_places) {
+      reason = "finds groups by strides alone";
     }
     if (reason.empty()) reason = sms_unsupported(row, p_.sms, device.facts());
     // On a device that is not here a compiled kernel cannot be loaded: it is taken to run.
@@ -418,6 +437,7 @@ class Gemm final : public measure::Workload {
     auto const g = static_cast<std::size_t>(number);
     return view.block(first_rows_[g], 0, first_rows_[g + 1] - first_rows_[g], n_);
   }
+  bool by_pointers() const { return p_.groups_by == GroupsBy::pointers; }
   bool has_scales() const { return p_.scales == Scales::blocks; }
   bool has_weights() const { return p_.weights != gemm::Weights::none; }
   /// Of each operand once.
@@ -449,6 +469,15 @@ class Gemm final : public measure::Workload {
     if (p_.groups > 1) {
       first_rows_there_ = uploaded(first_rows_, world);
       problem_.groups.first_rows_on_device = first_rows_there_.data();
+      std::vector<void*> addresses;
+      for (device::MatrixView gemm::Problem::*const operand :
+           {&gemm::Problem::a, &gemm::Problem::b, &gemm::Problem::c}) {
+        for (std::int64_t g = 0; g < p_.groups; ++g) {
+          addresses.push_back((problem_.group(g).*operand).data);
+        }
+      }
+      addresses_there_ = uploaded(addresses, world);
+      problem_.groups.addresses = addresses_there_.data();
     }
     if (p_.beta != 0) c0_ = {world.device(), problem_.c.type, m_, n_, world.stream()};
     scratch_ = allocate_scratch(gemm::variants(), problem_, selected, world);
@@ -471,8 +500,9 @@ class Gemm final : public measure::Workload {
   gemm::Problem problem_;  // without memory before prepare()
   std::map<kernels::VariantInfo const*, kernels::Configuration> configurations_;
   kernels::Variant<gemm::Problem> const* launched_ = nullptr;
-  std::vector<std::int64_t> first_rows_;  ///< of groups
+  std::vector<std::int64_t> first_rows_, places_;  ///< of groups
   device::Buffer<std::int64_t> first_rows_there_;
+  device::Buffer<void*> addresses_there_;
   std::vector<Product> products_;  ///< of each group
   device::Matrix a_, b_, c_, c0_, a_scales_, b_scales_;
   device::Buffer<std::byte> scratch_;
@@ -520,7 +550,9 @@ extern measure::WorkloadEntry const gemm = measure::entry({
                                           {.least = 1, .most = kMaxGroups}),
                      core::options::choice("group_rows", core::options::at(&Parameters::group_rows),
                                            "rows of a group: m, or drawn by the seed with m on "
-                                           "average")},
+                                           "average"),
+                     core::options::choice("groups_by", core::options::at(&Parameters::groups_by),
+                                           "how a call finds A, B and C of a group")},
          .conflict = conflict},
     .summary = "C = alpha op(A) op(B) + beta C on each rank",
     .work = "2 m n k flop per rank",

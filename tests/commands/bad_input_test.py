@@ -85,6 +85,8 @@ def main():
         (GOOD, ["--device-map", "0,,1"], 2, ["device_map", "0,,1"]),
         ('[[case]]\nworkload = "conv2d"\ntype = "f32"\nsize = "(1,3,5,9,4,7,7)"\n', [], 2,
          ["conv2d", "7 x 7", "5 x 9", "padding"]),
+        ('[[case]]\nworkload = "gemm"\nsize = 64\ngroups_by = "pointers"\n', [], 2,
+         ["groups_by", "pointers", "groups of 2"]),
         ('[[case]]\nworkload = "conv2d"\ntype = "f32"\nsize = "(1,6,9,9,4,3,3)"\ngroups = 3\n', [], 2,
          ["conv2d", "groups", "3", "6", "4"]),
         ('[[case]]\nworkload = "conv2d"\nsize = "(1,6,9,9,4,3,3)"\n', [], 2, ["type", "f32", "f16", "bf16"]),

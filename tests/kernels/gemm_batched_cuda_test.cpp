@@ -24,6 +24,7 @@ TEST(GemmBatched, EqualsTheFormula) {
     for (Layout const layout : kLayouts) {
       expect_groups<float>(variant(), equal, {0, 40, 35, 2, -1}, layout, device, stream);
       expect_groups<double>(variant(), uneven, {0, 37, 17, 1, 0.5}, layout, device, stream);
+      expect_groups<float>(variant(), uneven, {0, 40, 36}, layout, device, stream, {}, true);
     }
     // Enough for tiles of 64.
     std::vector<std::int64_t> const many(is_gpu ? 300 : 5, 34);
@@ -57,6 +58,24 @@ TEST(GemmBatched, TeamsShareTheKOfFewTiles) {
       }
       expect_product(variant(), types, {25, wide, 140}, Layout::tn, device, stream);
       expect_product(variant(), types, {25, wide + 40, 330, 1, 2}, Layout::nt, device, stream);
+    }
+  });
+}
+
+/// The vendor's calls for pointers and for unequal rows.
+TEST(GemmBatched, VendorEqualsTheFormula) {
+  if (test::kernel_mode() != KernelMode::gpu) GTEST_SKIP() << "has no library";
+  test::on_every_schedule([&](device::Device& device, device::StreamView stream) {
+    auto const& vendor = test::row(variants(), "vendor", device::Kind::cuda);
+    for (bool const by_places : {false, true}) {
+      for (std::vector<std::int64_t> const& rows :
+           {std::vector<std::int64_t>{40, 40, 40}, {1, 70, 32, 5}}) {
+        expect_groups<float>(vendor, rows, {0, 40, 35, 2, -1}, Layout::nn, device, stream, {},
+                             by_places);
+        expect_groups<double>(vendor, rows, {0, 37, 17}, Layout::tn, device, stream, {}, by_places);
+        expect_groups<core::f16>(vendor, rows, {0, 48, 64}, Layout::nt, device, stream, {},
+                                 by_places);
+      }
     }
   });
 }

@@ -17,11 +17,11 @@ struct Pads {
 };
 
 /// Launches the row for groups of so many rows; every element is within its bound, and what lies behind
-/// rows of C stays.
+/// rows of C stays. by_places: B of the last group is the first.
 template <class T, class Out = T>
 void expect_groups(Variant<Problem> const& row, std::vector<std::int64_t> const& group_rows,
                    Case const& spec, Layout layout, device::Device& device,
-                   device::StreamView stream, Pads const& pads = {}) {
+                   device::StreamView stream, Pads const& pads = {}, bool by_places = false) {
   auto const [unused, n, k, alpha, beta, multiprocessors, yields] = spec;
   auto const count = static_cast<std::int64_t>(group_rows.size());
   bool const ta = is_a_transposed(layout), tb = is_b_transposed(layout);
@@ -39,14 +39,25 @@ void expect_groups(Variant<Problem> const& row, std::vector<std::int64_t> const&
   test::DeviceArray<Out> const on_c{device, stream, c0};
   test::DeviceArray<std::int64_t> const on_first{device, stream, first};
   core::DataType const type = core::type_of<T>(), out = core::type_of<Out>();
-  Problem const problem{.a = {on_a.data(), type, ta ? k : m, ta ? m : k, lda},
-                        .b = {on_b.data(), type, count * (tb ? n : k), tb ? k : n, ldb},
-                        .c = {on_c.data(), out, m, n, ldc},
-                        .alpha = alpha,
-                        .beta = beta,
-                        .transpose_a = ta,
-                        .transpose_b = tb,
-                        .groups = {count, first.data(), on_first.data()}};
+  Problem problem{.a = {on_a.data(), type, ta ? k : m, ta ? m : k, lda},
+                  .b = {on_b.data(), type, count * (tb ? n : k), tb ? k : n, ldb},
+                  .c = {on_c.data(), out, m, n, ldc},
+                  .alpha = alpha,
+                  .beta = beta,
+                  .transpose_a = ta,
+                  .transpose_b = tb,
+                  .groups = {count, first.data(), on_first.data()}};
+  std::vector<std::int64_t> places;
+  for (std::int64_t g = 0; g < count; ++g) places.push_back(by_places ? count - 1 - g : g);
+  if (by_places) problem.groups.places = places.data();
+  std::vector<void*> addresses;
+  for (device::MatrixView Problem::*const operand : {&Problem::a, &Problem::b, &Problem::c}) {
+    for (std::int64_t g = 0; g < count; ++g) {
+      addresses.push_back((problem.group(g).*operand).data);
+    }
+  }
+  test::DeviceArray<void*> const on_addresses{device, stream, addresses};
+  problem.groups.addresses = on_addresses.data();
   row.launch(problem, stream);
   stream.synchronize();
 
@@ -60,7 +71,8 @@ void expect_groups(Variant<Problem> const& row, std::vector<std::int64_t> const&
       auto const at = static_cast<std::size_t>(i * ldc + j);
       double sum = 0, terms = 0;
       for (std::int64_t l = 0; l < k && j < n; ++l) {
-        std::int64_t const of_b = tb ? (group * n + j) * ldb + l : (group * k + l) * ldb + j;
+        std::int64_t const place = places[static_cast<std::size_t>(group)];
+        std::int64_t const of_b = tb ? (place * n + j) * ldb + l : (place * k + l) * ldb + j;
         double const term =
             alpha *
             static_cast<double>(a[static_cast<std::size_t>(ta ? l * lda + i : i * lda + l)]) *

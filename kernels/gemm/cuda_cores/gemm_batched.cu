@@ -165,7 +165,7 @@ __device__ void update_pair(Operands<T> const& p, int row, int col, T first, T s
 
 template <class T, bool kTf32, class Shape, bool kAlongA, bool kAlongB>
 __global__ void __launch_bounds__(Shape::kBlockThreads, Shape::kBlocks)
-    gemm_batched_kernel(Operands<T> p, std::int64_t const* first_rows) {
+    gemm_batched_kernel(Operands<T> p, std::int64_t const* first_rows, void* const* addresses) {
   constexpr int kTile = Shape::kTile, kStages = Shape::kStages, kTeams = Shape::kTeams;
   using TileA = StagedTile<T, kTile, kAlongA>;
   using TileB = StagedTile<T, kTile, kAlongB>;
@@ -180,12 +180,18 @@ __global__ void __launch_bounds__(Shape::kBlockThreads, Shape::kBlocks)
   if (first_rows != nullptr) p.m = static_cast<int>(first_rows[group + 1] - first);
   int const row = static_cast<int>(blockIdx.y) * kTile, col = static_cast<int>(blockIdx.x) * kTile;
   if (row >= p.m) return;  // of another group
-  p.c += first * p.ldc;
-  Stored<T> const a = kAlongA ? Stored<T>{p.a + first * p.lda, p.lda, p.m, p.k}
-                              : Stored<T>{p.a + first, p.lda, p.k, p.m};
-  T const* const of_group = p.b + group * (kAlongB ? p.n : p.k) * p.ldb;
-  Stored<T> const b =
-      kAlongB ? Stored<T>{of_group, p.ldb, p.n, p.k} : Stored<T>{of_group, p.ldb, p.k, p.n};
+  if (addresses == nullptr) {
+    p.a += kAlongA ? first * p.lda : first;
+    p.b += group * (kAlongB ? p.n : p.k) * p.ldb;
+    p.c += first * p.ldc;
+  } else {
+    auto const count = static_cast<std::int64_t>(gridDim.z);
+    p.a = static_cast<T const*>(addresses[group]);
+    p.b = static_cast<T const*>(addresses[count + group]);
+    p.c = static_cast<T*>(addresses[2 * count + group]);
+  }
+  Stored<T> const a = kAlongA ? Stored<T>{p.a, p.lda, p.m, p.k} : Stored<T>{p.a, p.lda, p.k, p.m};
+  Stored<T> const b = kAlongB ? Stored<T>{p.b, p.ldb, p.n, p.k} : Stored<T>{p.b, p.ldb, p.k, p.n};
   bool const aligned_a = TileA::is_aligned(a), aligned_b = TileB::is_aligned(b);
 
   auto const tile_a = [&](int stage) { return TileA{shared + stage * TileA::kElements}; };
@@ -293,7 +299,8 @@ void launch_tiles(Problem const& problem, std::int64_t rows, device::StreamView 
     QUAD_LAUNCH((gemm_batched_kernel<T, kTf32, Shape, kAlongA, kAlongB>), grid,
                 dim3(Shape::kBlockThreads),
                 (Shape::kTeams * Shape::kStages * kStageBytes<T, Shape::kTile, kAlongA, kAlongB>),
-                stream, p, problem.groups.first_rows_on_device);
+                stream, p, problem.groups.first_rows_on_device,
+                problem.groups.places == nullptr ? nullptr : problem.groups.addresses);
   };
   if (problem.transpose_a) {
     problem.transpose_b ? with.template operator()<false, true>()
@@ -347,6 +354,6 @@ extern constinit Variant<Problem> const batched{
      .source = "own",
      .summary = "tiles of 32 or 64 on the tensor cores; a grid of all products of a batch"},
     QUAD_KERNEL_LAUNCH(launch),
-    {.notes = {.takes_groups = true}}};
+    {.notes = {.takes_groups = true, .takes_places = true}}};
 
 }  // namespace quadrille::kernels::gemm

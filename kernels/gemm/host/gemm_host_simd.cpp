@@ -455,6 +455,7 @@ extern constinit Variant<Problem> const host_simd{
      .summary = "packed panels and register tiles in vectors of the host's width"},
     launch,
     {.unsupported = whole_scalars,
-     .notes = {.takes_scales = true, .takes_weights = true, .takes_groups = true}}};
+     .notes = {
+         .takes_scales = true, .takes_weights = true, .takes_groups = true, .takes_places = true}}};
 
 }  // namespace quadrille::kernels::gemm

@@ -94,6 +94,7 @@ extern constinit Variant<Problem> const reference{
      .source = "own",
      .summary = "three loops, one thread, sums in f64"},
     launch,
-    {.notes = {.takes_scales = true, .takes_weights = true, .takes_groups = true}}};
+    {.notes = {
+         .takes_scales = true, .takes_weights = true, .takes_groups = true, .takes_places = true}}};
 
 }  // namespace quadrille::kernels::gemm

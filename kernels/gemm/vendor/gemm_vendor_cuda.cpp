@@ -10,7 +10,8 @@
 ///              of a shape, on the transposed product C' = op(B)' op(A)', since both store by
 ///              columns. Inputs keep all the bits of what the product is computed in, and sums are
 ///              formed in it to the end: nothing emulated, no partial sums in a narrower C. Beside an
-///              emulated product it is the native one, and a row of its own has the library's emulation
+///              emulated product it is the native one, and a row of its own has the library's emulation.
+///              Groups by pointers and of unequal rows have one call each
 /// Shapes       row-major, any extents and leading dimensions
 /// Work         2 m n k flop
 /// Launch       one handle and 32 MiB of workspace per stream. A number of multiprocessors is a target
@@ -39,7 +40,15 @@ namespace {
 
 /// What makes a library of the toolkit compute in something else, whatever a program asks for.
 std::string unsupported(Problem const& p) {
-  if (!p.has_equal_groups()) return "takes groups of equal rows";
+  if (!p.has_equal_groups()) {
+    bool const has_call = core::size_of(p.a.type) > 1 && p.a.type == p.c.type &&
+                          core::accuracy_of(p.a.type, p.compute) != core::Compute::f16 &&
+                          core::accuracy_of(p.a.type, p.compute) != core::Compute::bf16;
+    if (!has_call) return "takes groups of equal rows in this type";
+  }
+  if (p.groups.places != nullptr && core::size_of(p.a.type) == 1) {
+    return "finds groups of 8-bit types by strides alone";
+  }
   if (core::size_of(p.a.type) == 2) return {};
   if (core::size_of(p.a.type) == 1) {
     bool const is_nt = !p.transpose_a && p.transpose_b;
@@ -183,11 +192,17 @@ class Scalar {
   std::uint64_t bytes_ = 0;
 };
 
-/// The first of the groups, which are all like it, with their number.
+/// The first of the groups, where all are like it, with their number and places.
 Problem first_of(Problem const& given) {
+  if (!given.has_equal_groups()) return given;
   Problem first = given.group(0);
-  first.groups.count = given.groups.count;
+  first.groups = given.groups;
+  first.groups.first_rows = nullptr;
   return first;
+}
+/// Whether one call alone takes it.
+bool has_one_call(Problem const& p) {
+  return p.groups.places != nullptr || (p.groups.count > 1 && p.groups.first_rows != nullptr);
 }
 
 /// From a matrix of one group to that of the next, in elements.
@@ -321,6 +336,63 @@ void multiply_groups(Problem const& p, cublasHandle_t handle) {
                "gemm/vendor: cublasGemmStridedBatchedEx");
 }
 
+void* const* addresses_of(Problem const& p, int operand) {
+  return p.groups.addresses + operand * p.groups.count;
+}
+
+void multiply_by_pointers(Problem const& p, cublasHandle_t handle) {
+  Cublas& cublas = Cublas::instance();
+  using Function = cublasStatus_t(cublasHandle_t, cublasOperation_t, cublasOperation_t, int, int,
+                                  int, void const*, void const* const*, cudaDataType, int,
+                                  void const* const*, cudaDataType, int, void const*, void* const*,
+                                  cudaDataType, int, int, cublasComputeType_t, cublasGemmAlgo_t);
+  static auto* const multiply = cublas.get<Function>("cublasGemmBatchedEx");
+  Arithmetic const arithmetic = arithmetic_of(p);
+  Scalar const alpha{arithmetic.scalar, p.alpha}, beta{arithmetic.scalar, p.beta};
+  cublas.check(
+      multiply(handle, operation(p.transpose_b), operation(p.transpose_a), narrow(p.n()),
+               narrow(p.m()), narrow(p.k()), alpha.data(), addresses_of(p, 1), cuda_type(p.b.type),
+               ld_of(p.b), addresses_of(p, 0), cuda_type(p.a.type), ld_of(p.a), beta.data(),
+               addresses_of(p, 2), cuda_type(p.c.type), ld_of(p.c), narrow(p.groups.count),
+               arithmetic.compute, CUBLAS_GEMM_DEFAULT),
+      "gemm/vendor: cublasGemmBatchedEx");
+}
+
+/// Groups of unequal rows, each a group of one product to the library.
+void multiply_unequal(Problem const& p, cublasHandle_t handle) {
+  Cublas& cublas = Cublas::instance();
+  using Function = cublasStatus_t(
+      cublasHandle_t, cublasOperation_t const*, cublasOperation_t const*, int const*, int const*,
+      int const*, void const*, void const* const*, cudaDataType_t, int const*, void const* const*,
+      cudaDataType_t, int const*, void const*, void* const*, cudaDataType_t, int const*, int,
+      int const*, cublasComputeType_t);
+  static auto* const multiply = cublas.get<Function>("cublasGemmGroupedBatchedEx");
+  Arithmetic const arithmetic = arithmetic_of(p);
+  auto const count = static_cast<std::size_t>(p.groups.count);
+  auto const all = [&](auto value) { return std::vector(count, value); };
+  std::vector<int> rows;
+  for (std::int64_t g = 0; g < p.groups.count; ++g) rows.push_back(narrow(p.rows_of_group(g)));
+  // One of each for every group, in the type of the sums.
+  auto const scalars = [&](double value) {
+    std::vector<std::byte> bytes;
+    Scalar const one{arithmetic.scalar, value};
+    auto const* const begin = static_cast<std::byte const*>(one.data());
+    for (std::size_t g = 0; g < count; ++g) {
+      bytes.insert(bytes.end(), begin, begin + core::size_of(arithmetic.scalar));
+    }
+    return bytes;
+  };
+  cublas.check(
+      multiply(handle, all(operation(p.transpose_b)).data(), all(operation(p.transpose_a)).data(),
+               all(narrow(p.n())).data(), rows.data(), all(narrow(p.k())).data(),
+               scalars(p.alpha).data(), addresses_of(p, 1), cuda_type(p.b.type),
+               all(ld_of(p.b)).data(), addresses_of(p, 0), cuda_type(p.a.type),
+               all(ld_of(p.a)).data(), scalars(p.beta).data(), addresses_of(p, 2),
+               cuda_type(p.c.type), all(ld_of(p.c)).data(), narrow(p.groups.count), all(1).data(),
+               arithmetic.compute),
+      "gemm/vendor: cublasGemmGroupedBatchedEx");
+}
+
 /// Products of 8-bit floats are cuBLASLt's alone.
 bool has_plain_call(Problem const& p) { return !core::is_float_of_8_bits(p.a.type); }
 
@@ -330,6 +402,10 @@ struct PlainCall {
   void (*multiply)(Problem const& p, cublasHandle_t handle);
 };
 PlainCall plain_call(Problem const& p) {
+  if (p.groups.count > 1 && p.groups.first_rows != nullptr) {
+    return {"cublasGemmGroupedBatchedEx", multiply_unequal};
+  }
+  if (p.groups.places != nullptr) return {"cublasGemmBatchedEx", multiply_by_pointers};
   if (p.groups.count > 1) return {"cublasGemmStridedBatchedEx", multiply_groups};
   if (p.a.type == core::DataType::f64) return {"cublasDgemm", multiply_by_type<double>};
   bool const is_f32 = core::accuracy_of(p.a.type, p.compute) == core::Compute::f32 &&
@@ -490,7 +566,7 @@ void launch(Problem const& given, device::StreamView stream) {
   Problem const p = first_of(given);
   bool const is_empty = p.m() == 0 || p.n() == 0 || p.k() == 0;
   bool const has_plain = has_plain_call(p);
-  if (has_plain && (is_empty || !CublasLt::instance().is_present())) {
+  if (has_plain && (is_empty || has_one_call(p) || !CublasLt::instance().is_present())) {
     return multiply_plainly(p, stream);
   }
   Choice const* choice = Choices::instance().find(p);
@@ -546,6 +622,7 @@ std::string text_of(Call const& call, Problem const& p) {
 /// "cublasDgemm, fastest of 8 tried, of 9 candidates; wrong and dropped: cublasLt, ...".
 std::string implementation(Problem const& given) {
   Problem const p = first_of(given);
+  if (has_one_call(p)) return std::string{plain_call(p).name};
   Choice const* const choice = Choices::instance().find(p);
   if (choice == nullptr) return {};
   return text_of(choice->calls.front(), p) + ", " + search_text(choice->tried, choice->candidates) +
@@ -636,13 +713,16 @@ extern constinit Variant<Problem> const vendor_cuda{
           .max_ld = kMaxInt,
           .other =
               "an environment without TF32 or emulation for all (f64, f32); 8 bits: layout nt, "
-              "whole alpha and beta; groups of equal rows"},
+              "whole alpha and beta; groups of equal rows there and where C is of another type"},
      .source = "cuBLAS, cuBLASLt",
      .summary = "the fastest of cublasDgemm, Sgemm or GemmEx and the candidates of cuBLASLt"},
     QUAD_TOOLKIT_LAUNCH(launch),
     {.unsupported = unsupported,
      .implementation = QUAD_TOOLKIT_LAUNCH(implementation),
-     .notes = {.takes_scales = true, .takes_groups = true, .bounds_multiprocessors = true}}};
+     .notes = {.takes_scales = true,
+               .takes_groups = true,
+               .takes_places = true,
+               .bounds_multiprocessors = true}}};
 
 namespace {
 
