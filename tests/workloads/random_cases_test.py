@@ -34,7 +34,8 @@ SIZES = {"memory": lambda draw: f"{16 * draw.randint(1, 8)}Ki", "api": lambda dr
          "paged_decode": lambda draw: "(%d,6,%d,%d,%d)" % (draw.randint(1, 5), draw.choice([1, 2, 3, 6]),
                                 draw.randint(1, 300), draw.choice([64, 128])),
          "kv_cache": lambda draw: "(%d,%d,%d,%d)" % (draw.randint(1, 5), draw.randint(1, 90), draw.randint(1, 5),
-                                draw.choice([64, 128, 256]))}
+                                draw.choice([64, 128, 256])),
+         "rowwise": lambda draw: "(%d,%d)" % (draw.randint(1, 60), 64 * draw.randint(1, 9))}
 DATA = ["uniform", "normal", "positive", "scaled", "integer", "constant", "zeros"]
 ANY_BITS = ["bits", "inverted"]
 
@@ -73,8 +74,10 @@ def options(draw, workload, value_type, ranks):
         "integrand": lambda: draw.choice(["sin2cos2", "arctan", "gauss", "runge"]),
         "intervals": lambda: draw.randint(2, 6),
         "volume": lambda: "256Ki",
+        # Of rotary positions heads divide the features.
+        "head_size": lambda: 64,
     }
-    operations = {"kv_cache": ["write", "copy"], "reduction": ["sum", "min", "max", "dot", "norm2"], "vector": ["add", "quadratic"],
+    operations = {"kv_cache": ["write", "copy"], "rowwise": ["layer_norm", "rms_norm", "gelu", "swiglu", "rotary"], "reduction": ["sum", "min", "max", "dot", "norm2"], "vector": ["add", "quadratic"],
                   "allreduce": ["sum", "min", "max"]}
     if workload["name"] in operations:
         choices["operation"] = lambda: draw.choice(operations[workload["name"]])

@@ -334,5 +334,15 @@ TEST(Work, OfACacheCountsKeysAndValuesThatMove) {
   EXPECT_EQ(moved("operation = \"copy\""), 3 * (4.0 * 200 * 16 * 2 * 64 * 2 + 8.0 * 200));
 }
 
+TEST(Work, OfRowsCountsTensors) {
+  auto const moved = [](char const* keys) {
+    return described(fmt::format(
+                         "workload = \"rowwise\"\ntype = \"f16\"\nsize = \"(100,64)\"\n{}\n", keys))
+        .amount;
+  };
+  EXPECT_EQ(moved("operation = \"gelu\""), 3 * (2.0 * 2 * 100 * 64));
+  EXPECT_EQ(moved("operation = \"rms_norm\"\nresidual = true"), 3 * (2.0 * (4 * 100 * 64 + 64)));
+}
+
 }  // namespace
 }  // namespace quadrille::workloads

@@ -1,0 +1,93 @@
+// SPDX-FileCopyrightText: 2026 The Quadrille developers
+// SPDX-License-Identifier: Apache-2.0
+#include "rowwise/rowwise.hpp"
+
+#include "common/like.hpp"
+
+#include <fmt/format.h>
+
+namespace quadrille::kernels::rowwise {
+
+// clang-format off
+QUAD_TABLE(Variant<Problem> const, kTable,
+  reference,
+  host_simd,
+  by_element,
+  by_vector
+);
+// clang-format on
+
+Variants<Problem> variants() { return kTable; }
+
+Problem unallocated(Action action, Shape const& x, core::DataType type) {
+  auto const tensor = [](core::DataType of, std::int64_t rows, std::int64_t cols) {
+    return device::MatrixView{nullptr, of, rows, cols, cols};
+  };
+  device::MatrixView const rows = tensor(type, x.tokens, x.features);
+  Problem p{.action = action, .x = rows, .y = rows};
+  if (action == Action::swiglu) p.x = tensor(type, x.tokens, 2 * x.features);
+  if (is_norm(action)) {
+    p.weights = tensor(type, action == Action::layer_norm ? 2 : 1, x.features);
+    p.residual = p.sum = tensor(type, x.has_residual ? x.tokens : 0, x.features);
+  }
+  if (action == Action::rotary) {
+    p.head_size = x.head_size;
+    p.turns = tensor(core::DataType::f32, x.max_positions, x.head_size);
+  }
+  return p;
+}
+
+std::string shape_error(Action action, Shape const& x) {
+  if (x.tokens < 0 || x.features < 1) return "features must be positive, and tokens not negative";
+  if (x.has_residual && !is_norm(action)) return "a residual belongs to norms; take it out";
+  if (action != Action::rotary) return {};
+  if (x.head_size < 2 || x.head_size % 2 != 0) {
+    return fmt::format("head_size is {}; take an even number", x.head_size);
+  }
+  if (x.features % x.head_size != 0) {
+    return fmt::format("{} features are no whole heads of {}; take a multiple", x.features,
+                       x.head_size);
+  }
+  return {};
+}
+
+void require_consistent(Problem const& p) {
+  Shape const shape{.tokens = p.tokens(),
+                    .features = p.features(),
+                    .has_residual = p.residual.rows > 0,
+                    .head_size = p.head_size,
+                    .max_positions = p.turns.rows};
+  std::string const error = shape_error(p.action, shape);
+  QUAD_REQUIRE(error.empty(), "rowwise: " + error);
+  Problem const like = unallocated(p.action, shape, p.y.type);
+  QUAD_REQUIRE(is_like(p.x, like.x) && is_like(p.y, like.y),
+               "rowwise: x or y has other extents, or gaps");
+  QUAD_REQUIRE(
+      !is_norm(p.action) || (is_like(p.weights, like.weights) && is_like(p.sum, like.sum) &&
+                             is_like(p.residual, like.residual)),
+      "rowwise: weights, sum or residual is not like y");
+  QUAD_REQUIRE(p.action != Action::rotary || is_like(p.turns, like.turns),
+               "rowwise: turns are not positions x head_size in f32");
+}
+
+ProblemFacts facts_of(Problem const& p) {
+  ProblemFacts facts{.types = p.y.type, .result = {"y", p.y}, .inputs = {{{"x", p.x}}}};
+  if (is_norm(p.action)) {
+    facts.inputs = {{{"x", p.x}, {"weights", p.weights}, {"residual", p.residual}, {"sum", p.sum}}};
+  }
+  return facts;
+}
+
+double bytes_moved(Problem const& p) {
+  auto const bytes = [](device::MatrixView const& view) {
+    return static_cast<double>(view.rows * view.cols) *
+           static_cast<double>(core::size_of(view.type));
+  };
+  double const all = bytes(p.x) + bytes(p.y) + bytes(p.residual) + bytes(p.sum) + bytes(p.weights);
+  if (p.action != Action::rotary) return all;
+  // Cosines and sines of each token once, however many heads it has.
+  return all + static_cast<double>(p.tokens()) *
+                   (4 * static_cast<double>(p.head_size) + sizeof(std::int32_t));
+}
+
+}  // namespace quadrille::kernels::rowwise

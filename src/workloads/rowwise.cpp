@@ -1,0 +1,299 @@
+// SPDX-FileCopyrightText: 2026 The Quadrille developers
+// SPDX-License-Identifier: Apache-2.0
+#include "rowwise/rowwise.hpp"
+
+#include "workloads/data.hpp"
+#include "workloads/draws.hpp"
+#include "workloads/tables.hpp"
+
+#include <fmt/format.h>
+
+#include <array>
+#include <cmath>
+#include <limits>
+#include <mutex>
+#include <utility>
+#include <vector>
+
+namespace quadrille::workloads {
+namespace {
+
+namespace rowwise = kernels::rowwise;
+using rowwise::Action;
+
+struct Parameters {
+  Action action = Action::rms_norm;
+  bool residual = false;
+  std::int64_t head_size = 128;
+  bool operator==(Parameters const&) const = default;
+};
+
+constexpr std::int64_t kMaxPositions = 8192;
+
+rowwise::Shape shape_of(core::Case const& spec) {
+  auto const& p = spec.parameters.as<Parameters>();
+  return {.tokens = spec.size[0],
+          .features = spec.size[1],
+          .has_residual = p.residual,
+          .head_size = p.head_size,
+          .max_positions = kMaxPositions};
+}
+
+std::string conflict(core::Case const& spec) {
+  std::string error = tensor_conflict(spec);
+  if (error.empty()) {
+    error = rowwise::shape_error(spec.parameters.as<Parameters>().action, shape_of(spec));
+  }
+  if (!error.empty()) return error;
+  return elements_conflict(2 * static_cast<double>(spec.size[0]) *
+                           static_cast<double>(spec.size[1]));
+}
+
+/// Of position p and pair j: p / 10000^(2 j / d).
+std::vector<float> turns_of(std::int64_t head_size) {
+  std::vector<float> turns;
+  for (std::int64_t position = 0; position < kMaxPositions; ++position) {
+    for (bool const is_sine : {false, true}) {
+      for (std::int64_t j = 0; j < head_size / 2; ++j) {
+        double const share = 2 * static_cast<double>(j) / static_cast<double>(head_size);
+        double const angle = static_cast<double>(position) / std::pow(10000, share);
+        turns.push_back(static_cast<float>(is_sine ? std::sin(angle) : std::cos(angle)));
+      }
+    }
+  }
+  return turns;
+}
+
+/// All tensors.
+template <class P>
+auto views(P& p) {
+  return std::array{&p.x, &p.y, &p.residual, &p.sum, &p.weights, &p.turns};
+}
+
+/// Each token by itself, on every rank at once, each with data of its own.
+class Rowwise final : public measure::Workload {
+ public:
+  Rowwise(core::Case const& spec, int ranks, int rank)
+      : case_{spec},
+        problem_{rowwise::unallocated(spec.parameters.as<Parameters>().action, shape_of(spec),
+                                      spec.type)},
+        ranks_{ranks},
+        rank_{rank} {}
+
+  measure::Description describe(measure::Selection const&) const override {
+    measure::Description d;
+    d.amount = rowwise::bytes_moved(problem_) * ranks_;
+    d.unit = "B/s";
+    d.device_bytes = d.amount;
+    for (device::MatrixView const* view : views(problem_)) d.memory_bytes += bytes_of(*view);
+    d.memory_bytes += sizeof(std::int32_t) * static_cast<double>(problem_.tokens());
+    d.traits = {.graph_capturable = true, .searches_best = true};
+    return d;
+  }
+
+  std::string unsupported_reason(kernels::VariantInfo const& variant,
+                                 device::Device const&) const override {
+    return row_of(rowwise::variants(), variant).unsupported_reason(problem_);
+  }
+
+  void prepare(comm::World& world, std::uint64_t seed, measure::Selection const&) override {
+    if (memory_.empty()) allocate(world);
+    // Tags differ by rank, so that another rank's data are wrong data.
+    auto const tag = static_cast<std::uint64_t>(4 * rank_);
+    x_ = {case_.data, seed, tag};
+    residual_ = {case_.data, seed, tag + 1};
+    weights_ = {case_.data, seed, tag + 2};
+    auto const fill_whole = [&](device::MatrixView const& view, Source const& source) {
+      if (view.rows > 0) fill(view, whole(view.rows, view.cols), source, world);
+    };
+    fill_whole(problem_.x, x_);
+    fill_whole(problem_.residual, residual_);
+    fill_whole(problem_.weights, weights_);
+  }
+
+  void reset(comm::World& world, kernels::VariantInfo const&) override {
+    for (device::MatrixView const* view : {&problem_.y, &problem_.sum}) {
+      world.stream().fill(view->data, 0xFF, static_cast<std::size_t>(bytes_of(*view)));
+    }
+  }
+
+  void run(comm::World& world, measure::Leg, kernels::VariantInfo const& variant) override {
+    row_of(rowwise::variants(), variant).launch(problem_, world.stream());
+  }
+
+  measure::Verdict validate(comm::World& world) override {
+    Finding finding;
+    finding.allowed = 1;
+    for (bool const is_sum : {false, true}) {
+      device::MatrixView const& view = is_sum ? problem_.sum : problem_.y;
+      for_host_tiles(view, world,
+                     [&](device::MatrixView const& host, std::int64_t first, std::int64_t column) {
+                       core::visit_type(host.type, [&](auto zero) {
+                         judge<decltype(zero)>(is_sum, host, first, column, world, finding);
+                       });
+                     });
+    }
+    return agree(world, finding);
+  }
+
+  std::vector<measure::Field> fields() override {
+    std::vector<measure::Field> all{measure::output(whole_of_rank_0("y", problem_.y, rank_)),
+                                    measure::input(whole_of_rank_0("x", problem_.x, rank_))};
+    if (problem_.has_residual()) {
+      all.push_back(measure::output(whole_of_rank_0("sum", problem_.sum, rank_)));
+      all.push_back(measure::input(whole_of_rank_0("residual", problem_.residual, rank_)));
+    }
+    if (rowwise::is_norm(problem_.action)) {
+      all.push_back(measure::input(whole_of_rank_0("weights", problem_.weights, rank_)));
+    }
+    return all;
+  }
+
+ private:
+  /// A right element, and what it may be off by.
+  struct Element {
+    double value = 0, allowed = 0;
+  };
+
+  /// A row of y, or of sum.
+  template <class T>
+  std::vector<Element> row_of_result(bool is_sum, std::int64_t i) const {
+    std::int64_t const n = problem_.features();
+    rowwise::ErrorBound const bound{case_.type};
+    auto const x = [&](std::int64_t j) { return static_cast<double>(x_.at<T>(i, j)); };
+    std::vector<Element> row;
+    auto const add = [&](double value, double rounded, double computed) {
+      row.push_back({value, bound(value, rounded, computed)});
+    };
+    if (rowwise::is_norm(problem_.action)) {
+      std::vector<double> r;
+      for (std::int64_t j = 0; j < n; ++j) {
+        double const sum =
+            problem_.has_residual() ? x(j) + static_cast<double>(residual_.at<T>(i, j)) : x(j);
+        if (is_sum) add(sum, 0, 0);
+        r.push_back(static_cast<double>(static_cast<T>(sum)));
+      }
+      if (!is_sum) add_norms<T>(r, add);
+    } else if (problem_.action == Action::rotary) {
+      std::int64_t const d = problem_.head_size, half = d / 2;
+      auto const position = static_cast<std::size_t>(positions_[static_cast<std::size_t>(i)]);
+      for (std::int64_t j = 0; j < n; ++j) {
+        bool const is_low = j % d < half;
+        double const a = x(j), b = x(is_low ? j + half : j - half);
+        auto const at = position * static_cast<std::size_t>(d) + static_cast<std::size_t>(j % half);
+        double const c = turns_[at], s = turns_[at + static_cast<std::size_t>(half)];
+        add(a * c + (is_low ? -b : b) * s, 0, 4 * (std::abs(a) + std::abs(b)));
+      }
+    } else {
+      for (std::int64_t j = 0; j < n; ++j) {
+        double const g = x(j);
+        if (problem_.action == Action::gelu) {
+          add(g * std::erfc(-g / std::sqrt(2.0)) / 2, 0, 8 * std::abs(g));
+        } else {
+          double const y = g / (1 + std::exp(-g)) * x(n + j);
+          add(y, 0, (std::abs(g) + 8) * std::abs(y));
+        }
+      }
+    }
+    return row;
+  }
+
+  template <class T, class Add>
+  void add_norms(std::vector<double> const& r, Add const& add) const {
+    auto const n = static_cast<double>(r.size());
+    bool const is_layer = problem_.action == Action::layer_norm;
+    double mean = 0, squares = 0;
+    for (double const value : r) mean += is_layer ? value / n : 0;
+    for (double const value : r) squares += (value - mean) * (value - mean) / n;
+    double const sigma = std::sqrt(squares + rowwise::kNormEpsilon);
+    for (std::size_t j = 0; j < r.size(); ++j) {
+      auto const at = static_cast<std::int64_t>(j);
+      auto const gain = static_cast<double>(weights_.at<T>(0, at));
+      double const bias = is_layer ? static_cast<double>(weights_.at<T>(1, at)) : 0;
+      double const size = std::abs(gain) / sigma;
+      add((r[j] - mean) * gain / sigma + bias, problem_.has_residual() ? size * std::abs(r[j]) : 0,
+          (std::sqrt(n) + 8) * size * (std::abs(r[j]) + std::abs(mean) + sigma) + std::abs(bias));
+    }
+  }
+
+  template <class T>
+  void judge(bool is_sum, device::MatrixView const& host, std::int64_t first, std::int64_t column,
+             comm::World const& world, Finding& finding) const {
+    std::int64_t const stride = check_stride(case_), last = problem_.tokens() - 1;
+    std::mutex mutex;
+    on_threads(world, host.rows, [&](core::Range const& mine) {
+      Finding found;
+      for (std::int64_t i = mine.first; i < mine.first + mine.count; ++i) {
+        if ((first + i) % stride != 0 && first + i != last) continue;
+        std::vector<Element> const row = row_of_result<T>(is_sum, first + i);
+        auto const* const got = static_cast<T const*>(host.data) + i * host.ld;
+        for (std::int64_t j = 0; j < host.cols; ++j) {
+          auto const& [want, allowed] = row[static_cast<std::size_t>(column + j)];
+          double const value = static_cast<double>(got[j]), off = std::abs(value - want);
+          found.check(off == 0 ? 0 : off / allowed, 1, [&, want = want] {
+            return fmt::format("{}({}, {}) on rank {}: expected {:.9g}, got {}",
+                               is_sum ? "sum" : "y", first + i, column + j, world.rank(), want,
+                               shown(value));
+          });
+        }
+      }
+      std::scoped_lock const lock{mutex};
+      finding.add(found);
+    });
+  }
+
+  void allocate(comm::World& world) {
+    for (device::MatrixView* view : views(problem_)) {
+      if (view->rows > 0) memory_.push_back(allocate_matrix(*view, world));
+    }
+    if (problem_.action != Action::rotary) return;
+    constexpr std::uint64_t kPositionTag = 0x706f73;
+    for (std::int64_t i = 0; i < problem_.tokens(); ++i) {
+      positions_.push_back(static_cast<std::int32_t>(draw(case_.seed, kPositionTag, i) *
+                                                     static_cast<double>(kMaxPositions)));
+    }
+    turns_ = turns_of(problem_.head_size);
+    world.stream().copy(problem_.turns.data, turns_.data(), turns_.size() * sizeof(float));
+    there_ = uploaded(positions_, world);
+    problem_.positions = there_.data();
+  }
+
+  core::Case case_;
+  rowwise::Problem problem_;  // without memory before prepare()
+  int ranks_, rank_;
+  Source x_, residual_, weights_;
+  std::vector<device::Matrix> memory_;
+  std::vector<float> turns_;
+  std::vector<std::int32_t> positions_;
+  device::Buffer<std::int32_t> there_;
+};
+
+}  // namespace
+
+namespace entries {
+
+extern measure::WorkloadEntry const rowwise = measure::entry({
+    .schema =
+        {.name = "rowwise",
+         .extents = {"tokens", "features"},
+         .min_extent = 1,
+         .max_extent = std::numeric_limits<std::int32_t>::max(),
+         .defaults = core::Parameters{Parameters{}},
+         .options = {core::options::choice("operation", core::options::at(&Parameters::action),
+                                           "what each token's row becomes"),
+                     core::options::flag("residual", core::options::at(&Parameters::residual),
+                                         "norms: a second tensor is added first, and the sum kept"),
+                     core::options::count("head_size", core::options::at(&Parameters::head_size),
+                                          "rotary: features of a head, whose halves are turned",
+                                          {.least = 2, .most = 1 << 16})},
+         .conflict = conflict},
+    .summary = "norms, activations and rotary positions of tokens",
+    .work = "what is read and written of all tensors, in bytes per rank",
+    .local = true,
+    .variants = rows_of(kernels::rowwise::variants()),
+    .make = measure::make<Rowwise>,
+});
+
+}  // namespace entries
+
+}  // namespace quadrille::workloads
