@@ -110,6 +110,8 @@ def main():
          ["paged_decode", "latent", "kv_heads = 1", "head_size = 576"]),
         ('[[case]]\nworkload = "paged_decode"\ntype = "f16"\nsize = "(2,4,2,9,64)"\nblock_size = 12\n', [], 2,
          ["paged_decode", "block_size", "12", "8", "16", "32", "64", "128"]),
+        ('[[case]]\nworkload = "sampler"\ntype = "f16"\nsize = "(2,200)"\ntop_k = 201\n', [], 2,
+         ["sampler", "top_k", "201", "200"]),
         ('[[case]]\nworkload = "rowwise"\ntype = "f16"\nsize = "(2,200)"\noperation = "rotary"\n', [], 2,
          ["rowwise", "200", "128", "multiple"]),
         ('[[case]]\nworkload = "rowwise"\ntype = "f16"\nsize = "(2,64)"\noperation = "gelu"\nresidual = true\n', [], 2,

@@ -35,6 +35,7 @@ SIZES = {"memory": lambda draw: f"{16 * draw.randint(1, 8)}Ki", "api": lambda dr
                                 draw.randint(1, 300), draw.choice([64, 128])),
          "kv_cache": lambda draw: "(%d,%d,%d,%d)" % (draw.randint(1, 5), draw.randint(1, 90), draw.randint(1, 5),
                                 draw.choice([64, 128, 256])),
+         "sampler": lambda draw: "(%d,%d)" % (draw.randint(1, 9), draw.randint(1, 900)),
          "rowwise": lambda draw: "(%d,%d)" % (draw.randint(1, 60), 64 * draw.randint(1, 9))}
 DATA = ["uniform", "normal", "positive", "scaled", "integer", "constant", "zeros"]
 ANY_BITS = ["bits", "inverted"]
@@ -76,6 +77,8 @@ def options(draw, workload, value_type, ranks):
         "volume": lambda: "256Ki",
         # Of rotary positions heads divide the features.
         "head_size": lambda: 64,
+        "temperature": lambda: draw.choice([0.2, 1, 5]),
+        "top_p": lambda: draw.choice([1, 0.5, 0.95]),
     }
     operations = {"kv_cache": ["write", "copy"], "rowwise": ["layer_norm", "rms_norm", "gelu", "swiglu", "rotary"], "reduction": ["sum", "min", "max", "dot", "norm2"], "vector": ["add", "quadratic"],
                   "allreduce": ["sum", "min", "max"]}
