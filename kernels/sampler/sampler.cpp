@@ -19,13 +19,13 @@ QUAD_TABLE(Variant<Problem> const, kTable,
 Variants<Problem> variants() { return kTable; }
 
 Problem unallocated(std::int64_t requests, std::int64_t vocabulary, core::DataType type) {
-  auto const tensor = [&](core::DataType of, std::int64_t cols) {
-    return device::MatrixView{nullptr, of, requests, cols, cols};
+  auto const of_requests = [&](core::DataType of) {
+    return device::MatrixView{nullptr, of, 1, requests, requests};
   };
   Problem p;
-  p.logits = tensor(type, vocabulary);
-  p.tokens = tensor(core::DataType::i32, 1);
-  p.probabilities = tensor(core::DataType::f32, 1);
+  p.logits = {nullptr, type, requests, vocabulary, vocabulary};
+  p.tokens = of_requests(core::DataType::i32);
+  p.probabilities = of_requests(core::DataType::f32);
   return p;
 }
 

@@ -31,9 +31,9 @@ struct Problem {
   double top_p = 1;
   std::uint64_t seed = 1;
   std::int32_t const *requests = nullptr, *positions = nullptr;  ///< of the rows
-  device::MatrixView tokens;                                     ///< i32, requests x 1
+  device::MatrixView tokens;                                     ///< i32, 1 x requests
   device::MatrixView
-      probabilities;  ///< f32, requests x 1: of the token among those that it is drawn of
+      probabilities;  ///< f32, 1 x requests: of the token among those that it is drawn of
 
   bool is_greedy() const { return temperature == 0; }
   bool has_top_k() const { return top_k > 0 && top_k < logits.cols; }

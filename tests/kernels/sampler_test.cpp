@@ -72,7 +72,7 @@ TEST(Sampler, SaysWhatItDoesNotTake) {
 TEST(Sampler, RefusesWhatDoesNotFitTogether) {
   test::Host host;
   Problem p = unallocated(2, 50, core::DataType::f16);
-  p.tokens.rows = 1;
+  p.tokens.cols = p.tokens.ld = 1;
   EXPECT_FAILS(test::row(variants(), "reference").launch(p, host.stream), "other extents");
 }
 
