@@ -16,7 +16,9 @@ QUAD_TABLE(Variant<Problem> const, kTable,
   reference,
   host_simd,
   by_element,
-  by_warp
+  by_warp,
+  by_copy_engine,
+  vendor_cuda
 );
 // clang-format on
 
@@ -34,12 +36,29 @@ Problem unallocated(Shape const& x, Action action, std::int64_t count, core::Dat
           .new_k = of_tokens,
           .new_v = of_tokens,
           .k = of_pool,
-          .v = of_pool};
+          .v = of_pool,
+          .host_k = is_swap(action) ? of_pool : device::MatrixView{},
+          .host_v = is_swap(action) ? of_pool : device::MatrixView{}};
+}
+
+Ends ends_of(Problem const& p) {
+  switch (p.action) {
+    case Action::write: return {p.new_k, p.new_v, p.k, p.v};
+    case Action::copy: return {p.k, p.v, p.k, p.v};
+    case Action::swap_out: return {p.k, p.v, p.host_k, p.host_v};
+    case Action::swap_in: return {p.host_k, p.host_v, p.k, p.v};
+  }
+  return {};
 }
 
 ProblemFacts facts_of(Problem const& p) {
   if (p.action == Action::copy) {
     return {.types = p.k.type, .result = {"k", p.k}, .inputs = {{{"v", p.v}}}};
+  }
+  if (is_swap(p.action)) {
+    return {.types = p.k.type,
+            .result = {"k", p.k},
+            .inputs = {{{"v", p.v}, {"host_k", p.host_k}, {"host_v", p.host_v}}}};
   }
   return {.types = p.k.type,
           .result = {"k", p.k},
@@ -66,7 +85,10 @@ void require_consistent(Problem const& p) {
   QUAD_REQUIRE(is_like(p.k, like.k) && is_like(p.v, like.v),
                "kv_cache: k or v is not (blocks kv_heads block_size) x head_size without gaps");
   QUAD_REQUIRE(
-      p.action == Action::copy || (is_like(p.new_k, like.new_k) && is_like(p.new_v, like.new_v)),
+      !is_swap(p.action) || (is_like(p.host_k, like.host_k) && is_like(p.host_v, like.host_v)),
+      "kv_cache: host_k or host_v is not like k");
+  QUAD_REQUIRE(
+      p.action != Action::write || (is_like(p.new_k, like.new_k) && is_like(p.new_v, like.new_v)),
       "kv_cache: new_k or new_v is not tokens x (kv_heads head_size) without gaps");
 }
 
@@ -75,8 +97,8 @@ double bytes_moved(Problem const& p) {
   std::int64_t const rows = p.action == Action::write ? x.kv_heads : x.rows_of_block();
   auto const elements = static_cast<double>(p.count) * static_cast<double>(rows * x.head_size);
   double const places = static_cast<double>(p.count) * (p.action == Action::write ? 1 : 2);
-  // k and v, read and written.
-  return 4 * elements * static_cast<double>(core::size_of(p.k.type)) +
+  // k and v, read and written, or over the link.
+  return (is_swap(p.action) ? 2 : 4) * elements * static_cast<double>(core::size_of(p.k.type)) +
          sizeof(std::int32_t) * places;
 }
 

@@ -24,15 +24,23 @@ struct Shape {
 };
 
 /// write: keys and values of new tokens, as a product leaves them, to the slots that the scheduler gave
-/// them. copy: blocks that sequences shared and that one of them is about to write to.
-enum class Action { write, copy };
+/// them. copy: blocks that sequences shared and that one of them is about to write to. swap_out, swap_in:
+/// blocks of sequences that wait, to page-locked memory of the host and back.
+enum class Action { write, copy, swap_out, swap_in };
 constexpr auto enum_names(Action) {
-  return core::EnumNames<Action, 2>{{{Action::write, "write"}, {Action::copy, "copy"}}};
+  return core::EnumNames<Action, 4>{{{Action::write, "write"},
+                                     {Action::copy, "copy"},
+                                     {Action::swap_out, "swap_out"},
+                                     {Action::swap_in, "swap_in"}}};
+}
+constexpr bool is_swap(Action action) {
+  return action == Action::swap_out || action == Action::swap_in;
 }
 
 /// write  for each token i and head h, row i of new_k and new_v, elements [h head_size, (h + 1) head_size),
 ///        to row_of(places[i], h) of k and v
 /// copy   for each pair i, the rows of block places[2 i] of k and v to those of block places[2 i + 1]
+/// swaps  likewise from the pool to that of the host, or from there to the pool
 /// No row is written twice, and none that is read.
 struct Problem {
   static constexpr std::string_view kOperation = "kv_cache";
@@ -42,8 +50,16 @@ struct Problem {
   std::int64_t count = 0;           ///< of tokens, or pairs
   device::MatrixView new_k, new_v;  ///< write: count x (kv_heads head_size), without gaps
   device::MatrixView k, v;  ///< blocks x kv_heads x block_size rows of head_size, without gaps
+  device::MatrixView host_k, host_v;     ///< swaps: like k and v, of blocks that the device reaches
   std::int32_t const* places = nullptr;  ///< slots of tokens, or pairs of blocks
+  std::int32_t const* places_of_host = nullptr;  ///< the same where the host reaches them
 };
+
+/// Between which arrays blocks, or new rows, go.
+struct Ends {
+  device::MatrixView from_k, from_v, to_k, to_v;
+};
+Ends ends_of(Problem const& problem);
 
 /// A problem whose tensors have no memory yet.
 Problem unallocated(Shape const& shape, Action action, std::int64_t count, core::DataType type);
@@ -53,7 +69,7 @@ void require_consistent(Problem const& problem);
 /// Why there is no such pool, with the way out; empty where there is one.
 std::string shape_error(Shape const& shape);
 
-/// What is read and what is written, places included.
+/// What is read and what is written, places included; of swaps what goes over the link, once.
 double bytes_moved(Problem const& problem);
 
 Variants<Problem> variants();

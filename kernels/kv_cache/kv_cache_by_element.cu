@@ -4,7 +4,7 @@
 /// Keys and values of new tokens to their slots, or blocks to others, an element for each thread.
 ///
 ///   write  k[row of slot places[i], head h] = new_k[i][h]           and v likewise
-///   copy   k[block places[2 i + 1]] = k[block places[2 i]]          and v likewise
+///   copy   k[block places[2 i + 1]] = k[block places[2 i]]          and v likewise, as swaps
 ///
 /// Technique    the definition: a thread finds its token, head and element by division, and moves one
 ///              element of k and one of v. Neighbours move neighbours, so that accesses are coalesced, but
@@ -26,7 +26,7 @@ constexpr int kThreads = 256;
 template <class T>
 struct Tensors {
   T *k, *v;
-  T const *new_k, *new_v;
+  T const *from_k, *from_v;
 };
 
 template <class T>
@@ -38,8 +38,8 @@ __global__ void __launch_bounds__(kThreads)
   std::int64_t const row = e / shape.head_size, token = row / shape.kv_heads,
                      head = row % shape.kv_heads, slot = slots[token];
   std::int64_t const to = shape.row_of(slot, head) * shape.head_size + e % shape.head_size;
-  all.k[to] = all.new_k[e];
-  all.v[to] = all.new_v[e];
+  all.k[to] = all.from_k[e];
+  all.v[to] = all.from_v[e];
 }
 
 template <class T>
@@ -51,14 +51,16 @@ __global__ void __launch_bounds__(kThreads)
   std::int64_t const pair = e / block_elements, at = e % block_elements;
   std::int64_t const from = pairs[2 * pair] * block_elements + at,
                      to = pairs[2 * pair + 1] * block_elements + at;
-  all.k[to] = all.k[from];
-  all.v[to] = all.v[from];
+  all.k[to] = all.from_k[from];
+  all.v[to] = all.from_v[from];
 }
 
 template <class T>
 void launch_as(Problem const& p, device::StreamView stream) {
-  Tensors<T> const all{static_cast<T*>(p.k.data), static_cast<T*>(p.v.data),
-                       static_cast<T const*>(p.new_k.data), static_cast<T const*>(p.new_v.data)};
+  Ends const ends = ends_of(p);
+  Tensors<T> const all{static_cast<T*>(ends.to_k.data), static_cast<T*>(ends.to_v.data),
+                       static_cast<T const*>(ends.from_k.data),
+                       static_cast<T const*>(ends.from_v.data)};
   bool const is_write = p.action == Action::write;
   std::int64_t const each =
       (is_write ? p.shape.kv_heads : p.shape.rows_of_block()) * p.shape.head_size;

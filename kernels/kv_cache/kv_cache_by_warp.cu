@@ -4,11 +4,12 @@
 /// Keys and values of new tokens to their slots, or blocks to others, by warps in words of 16 bytes.
 ///
 ///   write  k[row of slot places[i], head h] = new_k[i][h]           and v likewise
-///   copy   k[block places[2 i + 1]] = k[block places[2 i]]          and v likewise
+///   copy   k[block places[2 i + 1]] = k[block places[2 i]]          and v likewise, as swaps
 ///
 /// Technique    a warp has a token, or kWords * 32 words of a block, of k and of v: it reads the place
 ///              once, then every lane has 2 kWords loads on their way before its first store. Sizes
-///              are powers of two, so that shifts take the place of divisions
+///              are powers of two, so that shifts take the place of divisions. Swaps read or write
+///              page-locked memory of the host as any other
 /// Before       by_element
 /// Shapes       any heads, blocks and places; tensors aligned to 16 bytes
 /// Work         each element is read and written once
@@ -29,7 +30,7 @@ constexpr int kWords = 4;  // of a lane, of k and of v, at a time
 
 struct Tensors {
   uint4 *k, *v;
-  uint4 const *new_k, *new_v;
+  uint4 const *from_k, *from_v;
 };
 
 /// Of a warp: lane's words first + lane, first + lane + 32 ... of k and v, those below `count`, to where
@@ -67,7 +68,7 @@ __global__ void __launch_bounds__(kThreads)
   std::int64_t const from = std::int64_t{token} * each;
 #pragma unroll 1
   for (int first = 0; first < each; first += kWords * 32) {
-    move(all.k, all.v, all.new_k + from, all.new_v + from, first, each, [&](int word) {
+    move(all.k, all.v, all.from_k + from, all.from_v + from, first, each, [&](int word) {
       int const head = word >> head_shift, at = word & ((1 << head_shift) - 1);
       return ((((block * kv_heads + head) << block_shift) + row) << head_shift) + at;
     });
@@ -83,17 +84,18 @@ __global__ void __launch_bounds__(kThreads)
   std::int64_t const pair = unit / parts;
   std::int64_t const from = std::int64_t{pairs[2 * pair]} * each,
                      to = std::int64_t{pairs[2 * pair + 1]} * each;
-  move(all.k, all.v, all.k + from, all.v + from, static_cast<int>(unit % parts) * kWords * 32, each,
-       [&](int word) { return to + word; });
+  move(all.k, all.v, all.from_k + from, all.from_v + from,
+       static_cast<int>(unit % parts) * kWords * 32, each, [&](int word) { return to + word; });
 }
 
 int shift_of(std::int64_t power) { return std::countr_zero(static_cast<std::uint64_t>(power)); }
 
 void launch(Problem const& p, device::StreamView stream) {
   if (p.count == 0) return;
-  Tensors const all{static_cast<uint4*>(p.k.data), static_cast<uint4*>(p.v.data),
-                    static_cast<uint4 const*>(p.new_k.data),
-                    static_cast<uint4 const*>(p.new_v.data)};
+  Ends const ends = ends_of(p);
+  Tensors const all{static_cast<uint4*>(ends.to_k.data), static_cast<uint4*>(ends.to_v.data),
+                    static_cast<uint4 const*>(ends.from_k.data),
+                    static_cast<uint4 const*>(ends.from_v.data)};
   auto const words = static_cast<std::int64_t>(core::size_of(p.k.type)) * p.shape.head_size / 16;
   auto const grid = [](std::int64_t warps) {
     return dim3(static_cast<unsigned>((warps + kWarps - 1) / kWarps));

@@ -4,7 +4,7 @@
 /// Keys and values of new tokens to their slots, or blocks to others, on the threads of a host.
 ///
 ///   write  k[row of slot places[i], head h] = new_k[i][h]           and v likewise
-///   copy   k[block places[2 i + 1]] = k[block places[2 i]]          and v likewise
+///   copy   k[block places[2 i + 1]] = k[block places[2 i]]          and v likewise, as swaps
 ///
 /// Technique    a token, or a block, for each turn of a parallel loop; rows of a head, or whole blocks, by
 ///              memcpy, which uses the widest vectors that there are
@@ -20,7 +20,7 @@
 namespace quadrille::kernels::kv_cache {
 namespace {
 
-/// Bytes of k or v, and of new_k or new_v.
+/// Bytes of k or v, and of what comes there.
 struct Tensor {
   char* pool;
   char const* rows;
@@ -31,14 +31,15 @@ void launch(Problem const& problem, device::StreamView stream) {
     Shape const& x = problem.shape;
     auto const size = static_cast<std::int64_t>(core::size_of(problem.k.type)) * x.head_size;
     std::int64_t const of_block = size * x.rows_of_block();
+    Ends const ends = ends_of(problem);
     Tensor const both[2] = {
-        {static_cast<char*>(problem.k.data), static_cast<char const*>(problem.new_k.data)},
-        {static_cast<char*>(problem.v.data), static_cast<char const*>(problem.new_v.data)}};
+        {static_cast<char*>(ends.to_k.data), static_cast<char const*>(ends.from_k.data)},
+        {static_cast<char*>(ends.to_v.data), static_cast<char const*>(ends.from_v.data)}};
     device::parallel_for(stream, problem.count, [&](std::int64_t i) {
       for (auto const& [pool, rows] : both) {
-        if (problem.action == Action::copy) {
+        if (problem.action != Action::write) {
           std::memcpy(pool + problem.places[2 * i + 1] * of_block,
-                      pool + problem.places[2 * i] * of_block, static_cast<std::size_t>(of_block));
+                      rows + problem.places[2 * i] * of_block, static_cast<std::size_t>(of_block));
           continue;
         }
         for (std::int64_t h = 0; h < x.kv_heads; ++h) {

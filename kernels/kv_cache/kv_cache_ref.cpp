@@ -4,7 +4,7 @@
 /// Keys and values of new tokens to their slots, or blocks to others, as in the definition.
 ///
 ///   write  k[row of slot places[i], head h] = new_k[i][h]           and v likewise
-///   copy   k[block places[2 i + 1]] = k[block places[2 i]]          and v likewise
+///   copy   k[block places[2 i + 1]] = k[block places[2 i]]          and v likewise, as swaps
 ///
 /// Technique    token by token, head by head, element by element; not meant to be fast
 /// Shapes       any heads, blocks and places
@@ -31,23 +31,20 @@ void write(Problem const& p, T const* from, T* pool) {
 }
 
 template <class T>
-void copy(Problem const& p, T* pool) {
+void copy(Problem const& p, T const* blocks, T* pool) {
   std::int64_t const size = p.shape.rows_of_block() * p.shape.head_size;
   for (std::int64_t i = 0; i < p.count; ++i) {
     std::int64_t const from = p.places[2 * i], to = p.places[2 * i + 1];
-    for (std::int64_t e = 0; e < size; ++e) pool[to * size + e] = pool[from * size + e];
+    for (std::int64_t e = 0; e < size; ++e) pool[to * size + e] = blocks[from * size + e];
   }
 }
 
 template <class T>
 void run(Problem const& p) {
-  if (p.action == Action::copy) {
-    copy(p, static_cast<T*>(p.k.data));
-    copy(p, static_cast<T*>(p.v.data));
-  } else {
-    write(p, static_cast<T const*>(p.new_k.data), static_cast<T*>(p.k.data));
-    write(p, static_cast<T const*>(p.new_v.data), static_cast<T*>(p.v.data));
-  }
+  Ends const ends = ends_of(p);
+  auto const move = p.action == Action::write ? write<T> : copy<T>;
+  move(p, static_cast<T const*>(ends.from_k.data), static_cast<T*>(ends.to_k.data));
+  move(p, static_cast<T const*>(ends.from_v.data), static_cast<T*>(ends.to_v.data));
 }
 
 void launch(Problem const& problem, device::StreamView stream) {

@@ -43,20 +43,24 @@ struct Places {
     // A sequence's tokens may begin anywhere in its first block.
     taken_ = (tokens_ + 2 * p.block_size - 2) / p.block_size;
     shape.blocks = 2 * sequences_ * taken_;
+    is_within_ = p.action == Action::copy;
     count = sequences_ * (is_write_ ? tokens_ : taken_);
   }
 
   /// Before memory is taken a pool has extents alone.
   void draw_all(std::uint64_t seed) {
-    constexpr std::uint64_t kBlockTag = 0x626c6f, kStartTag = 0x737461;
-    std::vector<std::int32_t> const blocks = shuffled(shape.blocks, seed, kBlockTag);
+    constexpr std::uint64_t kBlockTag = 0x626c6f, kStartTag = 0x737461, kOtherTag = 0x6f7468;
+    std::vector<std::int32_t> const blocks = shuffled(shape.blocks, seed, kBlockTag),
+                                    others = shuffled(shape.blocks, seed, kOtherTag);
     auto const block = [&](std::int64_t i) { return blocks[static_cast<std::size_t>(i)]; };
     auto const size = static_cast<std::int32_t>(shape.block_size);
     sources.assign(static_cast<std::size_t>(is_write_ ? shape.blocks * size : shape.blocks), -1);
     for (std::int64_t s = 0; s < sequences_; ++s) {
       if (!is_write_) {
         for (std::int64_t i = s * taken_; i < (s + 1) * taken_; ++i) {
-          take(block(i), block(shape.blocks / 2 + i));
+          // Swaps go to another pool, copies to the half of this one that no sequence has.
+          take(block(i),
+               is_within_ ? block(shape.blocks / 2 + i) : others[static_cast<std::size_t>(i)]);
         }
         continue;
       }
@@ -77,7 +81,7 @@ struct Places {
 
   std::int64_t sequences_, tokens_;
   std::int64_t taken_;  ///< blocks of a sequence
-  bool is_write_;
+  bool is_write_, is_within_;
 };
 
 std::string conflict(core::Case const& spec) {
@@ -114,7 +118,12 @@ class KvCache final : public measure::Workload {
     measure::Description d;
     d.amount = kv_cache::bytes_moved(problem_) * ranks_;
     d.unit = "B/s";
-    d.device_bytes = d.amount;
+    if (kv_cache::is_swap(problem_.action)) {
+      d.pcie_bytes = d.amount;
+      d.host_bytes = 4 * bytes_of(problem_.host_k);
+    } else {
+      d.device_bytes = d.amount;
+    }
     d.memory_bytes = 4 * bytes_of(problem_.k) + 2 * bytes_of(problem_.new_k) +
                      sizeof(std::int32_t) * 2 * static_cast<double>(places_.count);
     d.traits = {.graph_capturable = true, .searches_best = true};
@@ -127,24 +136,27 @@ class KvCache final : public measure::Workload {
   }
 
   void prepare(comm::World& world, std::uint64_t seed, measure::Selection const&) override {
-    if (k_.view().data == nullptr) allocate(world);
+    if (memory_.empty()) allocate(world);
     // Tags differ by rank, so that another rank's data are wrong data.
     auto const tag = static_cast<std::uint64_t>(8 * rank_);
-    tensors_ = {{"k", problem_.k, {case_.data, seed, tag}, {case_.data, seed, tag + 1}},
-                {"v", problem_.v, {case_.data, seed, tag + 2}, {case_.data, seed, tag + 3}}};
+    tensors_ = {{"k", target().first, {case_.data, seed, tag}, {case_.data, seed, tag + 1}},
+                {"v", target().second, {case_.data, seed, tag + 2}, {case_.data, seed, tag + 3}}};
     auto const fill_whole = [&](device::MatrixView const& view, Source const& source) {
       fill(view, whole(view.rows, view.cols), source, world);
     };
-    fill_whole(before_k_.view(), tensors_[0].before);
-    fill_whole(before_v_.view(), tensors_[1].before);
-    fill_whole(problem_.new_k, tensors_[0].fresh);
-    fill_whole(problem_.new_v, tensors_[1].fresh);
+    fill_whole(before_k_, tensors_[0].before);
+    fill_whole(before_v_, tensors_[1].before);
+    if (problem_.action == Action::copy) return;
+    kv_cache::Ends const ends = kv_cache::ends_of(problem_);
+    fill_whole(ends.from_k, tensors_[0].fresh);
+    fill_whole(ends.from_v, tensors_[1].fresh);
   }
 
-  /// The pool as it was.
+  /// The pool that changes, as it was.
   void reset(comm::World& world, kernels::VariantInfo const&) override {
-    world.stream().copy(k_.view().data, before_k_.view().data, k_.bytes());
-    world.stream().copy(v_.view().data, before_v_.view().data, v_.bytes());
+    auto const bytes = static_cast<std::size_t>(bytes_of(before_k_));
+    world.stream().copy(target().first.data, before_k_.data, bytes);
+    world.stream().copy(target().second.data, before_v_.data, bytes);
   }
 
   void run(comm::World& world, measure::Leg, kernels::VariantInfo const& variant) override {
@@ -166,19 +178,26 @@ class KvCache final : public measure::Workload {
   }
 
   std::vector<measure::Field> fields() override {
-    std::vector<measure::Field> all{measure::output(whole_of_rank_0("k", problem_.k, rank_)),
-                                    measure::output(whole_of_rank_0("v", problem_.v, rank_))};
+    kv_cache::Ends const ends = kv_cache::ends_of(problem_);
+    std::vector<measure::Field> all{measure::output(whole_of_rank_0("k", ends.to_k, rank_)),
+                                    measure::output(whole_of_rank_0("v", ends.to_v, rank_))};
     if (problem_.action == Action::copy) {  // from the pool to the pool
       for (measure::Field& field : all) field.is_input = true;
       return all;
     }
-    all.push_back(measure::input(whole_of_rank_0("new_k", problem_.new_k, rank_)));
-    all.push_back(measure::input(whole_of_rank_0("new_v", problem_.new_v, rank_)));
+    all.push_back(measure::input(whole_of_rank_0("from_k", ends.from_k, rank_)));
+    all.push_back(measure::input(whole_of_rank_0("from_v", ends.from_v, rank_)));
     return all;
   }
 
  private:
-  /// k or v: what it was, and what new tokens have of it.
+  /// The k and v that change.
+  std::pair<device::MatrixView, device::MatrixView> target() const {
+    kv_cache::Ends const ends = kv_cache::ends_of(problem_);
+    return {ends.to_k, ends.to_v};
+  }
+
+  /// k or v where it changes: what it was, and what comes there, but for copies.
   struct Tensor {
     char const* name = "";
     device::MatrixView pool{};
@@ -200,7 +219,8 @@ class KvCache final : public measure::Workload {
       if (token >= 0) return {tensor.fresh, token, head * x.head_size};
     } else if (std::int64_t const from = places_.sources[static_cast<std::size_t>(block)];
                from >= 0) {
-      return {tensor.before, from * x.rows_of_block() + in_block, 0};
+      bool const is_within = problem_.action == Action::copy;
+      return {is_within ? tensor.before : tensor.fresh, from * x.rows_of_block() + in_block, 0};
     }
     return {tensor.before, row, 0};
   }
@@ -234,16 +254,28 @@ class KvCache final : public measure::Workload {
   }
 
   void allocate(comm::World& world) {
-    device::StreamView const stream = world.stream();
-    k_ = allocate_matrix(problem_.k, world);
-    v_ = allocate_matrix(problem_.v, world);
-    before_k_ = {world.device(), case_.type, problem_.k.rows, problem_.k.cols, stream};
-    before_v_ = {world.device(), case_.type, problem_.v.rows, problem_.v.cols, stream};
-    new_k_ = allocate_matrix(problem_.new_k, world);
-    new_v_ = allocate_matrix(problem_.new_v, world);
+    auto const on_device = [&](device::MatrixView& view) {
+      if (view.rows > 0) memory_.push_back(allocate_matrix(view, world));
+    };
+    auto const on_host = [&](device::MatrixView& view) {
+      pinned_.emplace_back(world.device(), static_cast<std::int64_t>(bytes_of(view)));
+      view.data = pinned_.back().data();
+    };
+    for (device::MatrixView* view : {&problem_.k, &problem_.v, &problem_.new_k, &problem_.new_v}) {
+      on_device(*view);
+    }
+    before_k_ = before_v_ = kv_cache::unallocated(places_.shape, problem_.action, 0, case_.type).k;
+    if (kv_cache::is_swap(problem_.action)) {
+      on_host(problem_.host_k);
+      on_host(problem_.host_v);
+    }
+    bool const is_out = problem_.action == Action::swap_out;
+    for (device::MatrixView* view : {&before_k_, &before_v_})
+      is_out ? on_host(*view) : on_device(*view);
     places_.draw_all(case_.seed);
     there_ = uploaded(places_.places, world);
     problem_.places = there_.data();
+    problem_.places_of_host = places_.places.data();
   }
 
   core::Case case_;
@@ -251,7 +283,9 @@ class KvCache final : public measure::Workload {
   kv_cache::Problem problem_;  // without memory before prepare()
   int ranks_, rank_;
   std::vector<Tensor> tensors_;
-  device::Matrix k_, v_, before_k_, before_v_, new_k_, new_v_;
+  device::MatrixView before_k_{}, before_v_{};  ///< of the pool that changes
+  std::vector<device::Matrix> memory_;
+  std::vector<device::PinnedBuffer<std::byte>> pinned_;
   device::Buffer<std::int32_t> there_;
 };
 
@@ -269,12 +303,13 @@ extern measure::WorkloadEntry const kv_cache = measure::entry({
          .options = {core::options::choice(
                          "operation", core::options::at(&Parameters::action),
                          "keys and values of so many new tokens a sequence go to their slots, or "
-                         "blocks for so many tokens to other blocks"),
+                         "blocks for so many tokens to other blocks, to the host or from there"),
                      core::options::count("block_size", core::options::at(&Parameters::block_size),
                                           "tokens of a block of the cache: 8, 16, 32, 64 or 128",
                                           {.least = 8, .most = 128})},
          .conflict = conflict},
-    .summary = "keys and values of tokens go to blocks of a pool, or from block to block",
+    .summary =
+        "keys and values of tokens go to blocks of a pool, from block to block, or to the host",
     .work = "what is read and written of k and v, and the places, in bytes per rank",
     .local = true,
     .variants = rows_of(kernels::kv_cache::variants()),

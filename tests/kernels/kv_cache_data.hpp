@@ -24,7 +24,8 @@ inline std::vector<Move> const kMoves{
     {{1, 64, 8, 6}, Action::write, 1},    {{3, 128, 16, 12}, Action::write, 70},
     {{8, 256, 32, 7}, Action::write, 33}, {{5, 64, 128, 2}, Action::write, 0},
     {{1, 64, 8, 6}, Action::copy, 1},     {{3, 128, 16, 12}, Action::copy, 5},
-    {{2, 256, 64, 7}, Action::copy, 3}};
+    {{2, 256, 64, 7}, Action::copy, 3},   {{3, 128, 16, 12}, Action::swap_out, 5},
+    {{2, 256, 64, 7}, Action::swap_in, 3}};
 
 /// Element e of an array, in 16 bits or 32.
 template <class Bits>
@@ -54,30 +55,41 @@ void expect_moved(device::Device& device, device::StreamView stream, Variant<Pro
   std::int64_t const all = x.blocks * (action == Action::write ? x.block_size : 1);
   auto const place = [&](std::int64_t i) { return static_cast<std::int32_t>((i * 5 + 3) % all); };
   for (std::int64_t i = 0; i < count; ++i) {
-    if (action == Action::copy) places.push_back(place(count + i));
+    if (action != Action::write) places.push_back(place(count + i));
     places.push_back(place(i));
   }
 
   test::DeviceArray<Bits> const new_k{device, stream, fresh[0]}, new_v{device, stream, fresh[1]},
       k{device, stream, before[0]}, v{device, stream, before[1]};
+  // Of swaps another pool, of blocks that all differ from these.
+  std::vector<Bits> const other[2] = {numbered<Bits>(x.blocks * of_block, 5),
+                                      numbered<Bits>(x.blocks * of_block, 6)};
+  test::DeviceArray<Bits> const host_k{device, stream, other[0]}, host_v{device, stream, other[1]};
   test::DeviceArray<std::int32_t> const there{device, stream, places};
   Problem problem = unallocated(x, action, count, type);
   problem.new_k.data = new_k.data();
   problem.new_v.data = new_v.data();
   problem.k.data = k.data();
   problem.v.data = v.data();
+  problem.host_k.data = host_k.data();
+  problem.host_v.data = host_v.data();
   problem.places = there.data();
+  problem.places_of_host = places.data();
+  if (!row.unsupported_reason(problem).empty()) return;
   row.launch(problem, stream);
   stream.synchronize();
 
-  std::vector<Bits> const got[2] = {k.download(), v.download()};
+  bool const is_out = action == Action::swap_out;
+  std::vector<Bits> const got[2] = {(is_out ? host_k : k).download(),
+                                    (is_out ? host_v : v).download()};
   for (int tensor = 0; tensor < 2; ++tensor) {
-    std::vector<Bits> want = before[tensor];
+    std::vector<Bits> want = is_out ? other[tensor] : before[tensor];
+    std::vector<Bits> const& from = action == Action::swap_in ? other[tensor] : before[tensor];
     for (std::int64_t i = 0; i < count; ++i) {
-      if (action == Action::copy) {
+      if (action != Action::write) {
         for (std::int64_t e = 0; e < of_block; ++e) {
           want[static_cast<std::size_t>(place(i) * of_block + e)] =
-              before[tensor][static_cast<std::size_t>(place(count + i) * of_block + e)];
+              from[static_cast<std::size_t>(place(count + i) * of_block + e)];
         }
         continue;
       }
@@ -91,7 +103,7 @@ void expect_moved(device::Device& device, device::StreamView stream, Variant<Pro
     }
     EXPECT_EQ(got[tensor], want) << (tensor == 0 ? "k" : "v");
   }
-  EXPECT_TRUE(k.intact() && v.intact());
+  EXPECT_TRUE(k.intact() && v.intact() && host_k.intact() && host_v.intact());
 }
 
 inline void expect_all_moved(device::Device& device, device::StreamView stream,

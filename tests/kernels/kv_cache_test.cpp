@@ -47,6 +47,8 @@ TEST(KvCache, CountsWhatIsReadAndWritten) {
             4 * 5 * 2 * 64 * 2 + 4 * 5);
   EXPECT_EQ(bytes_moved(unallocated(shape, Action::copy, 3, core::DataType::f32)),
             4 * 3 * 2 * 8 * 64 * 4 + 4 * 6);
+  EXPECT_EQ(bytes_moved(unallocated(shape, Action::swap_in, 3, core::DataType::f32)),
+            2 * 3 * 2 * 8 * 64 * 4 + 4 * 6);
 }
 
 }  // namespace

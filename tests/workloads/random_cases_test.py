@@ -80,7 +80,7 @@ def options(draw, workload, value_type, ranks):
         "temperature": lambda: draw.choice([0.2, 1, 5]),
         "top_p": lambda: draw.choice([1, 0.5, 0.95]),
     }
-    operations = {"kv_cache": ["write", "copy"], "rowwise": ["layer_norm", "rms_norm", "gelu", "swiglu", "rotary"], "reduction": ["sum", "min", "max", "dot", "norm2"], "vector": ["add", "quadratic"],
+    operations = {"kv_cache": ["write", "copy", "swap_out", "swap_in"], "rowwise": ["layer_norm", "rms_norm", "gelu", "swiglu", "rotary"], "reduction": ["sum", "min", "max", "dot", "norm2"], "vector": ["add", "quadratic"],
                   "allreduce": ["sum", "min", "max"]}
     if workload["name"] in operations:
         choices["operation"] = lambda: draw.choice(operations[workload["name"]])
