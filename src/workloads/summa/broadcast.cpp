@@ -61,6 +61,7 @@ class BroadcastSchedule final : public OperandSchedule {
                                             static_cast<double>(std::min(division_.k, p_.panel))};
   }
 
+  /// As widths_of_buffers(), but without a list of panels, which may be long where no memory would do.
   double memory_bytes() const override {
     std::int64_t a = 0, b = 0, strided = 0;
     for (std::int64_t const width : widths_) {
