@@ -11,7 +11,8 @@
 ///              that it sees, with many loads of a thread on their way, while other blocks of the
 ///              multiprocessor compute all output channels of theirs. In f32 these are copies by
 ///              cp.async, of the next tile while this one is computed, where shared memory has room
-///              for both: a thread has a column of pixels, whose place it finds once. A tile has 16 x 16 positions;
+///              for both: a thread has a column of pixels, whose place it finds once. A tile has
+///              16 x 16 positions;
 ///              8 x 32 for filters of 3 rows with stride 1, where there are the most outputs: where
 ///              lines of nchw begin anywhere in a sector, tiles share the sectors at their sides.
 ///              In f32 these tiles overlap by a sector, so that each stores whole ones. A lane has
@@ -35,8 +36,7 @@
 ///              once, but for the rims of tiles, and every output written once
 /// Launch       128 threads for up to 32 filters, 256 for more; up to 128 registers; shared memory for
 ///              c (15 u + (r - 1) d + 1) (32 u + 2) pixels, or (15 u + s + 2) of a row where the
-///              code is unrolled, once or twice, and
-///              c r s (k + 4) weights in f32
+///              code is unrolled, once or twice, and c r s (k + 4) weights in f32
 /// Accuracy     c r s eps w / 2 at worst, eps (sqrt(c r s) + 2) w for random data
 #include "common/ptx/copies.cuh"
 #include "conv2d/conv2d_few_channels.cuh"

@@ -144,8 +144,8 @@ Problem Problem::group(std::int64_t number) const {
   std::int64_t const first = groups.first_rows[number], rows = rows_of_group(number);
   one.a = transpose_a ? a.block(0, first, a.rows, rows) : a.block(first, 0, rows, a.cols);
   std::int64_t const of_b = transpose_b ? n() : k();
-  std::int64_t const place = groups.places == nullptr ? number : groups.places[number];
-  one.b = b.block(place * of_b, 0, of_b, b.cols);
+  std::int64_t const block = groups.b_blocks == nullptr ? number : groups.b_blocks[number];
+  one.b = b.block(block * of_b, 0, of_b, b.cols);
   one.c = c.block(first, 0, rows, c.cols);
   one.groups = {};
   return one;
@@ -156,6 +156,16 @@ bool Problem::has_equal_groups() const {
     if (rows_of_group(g) != rows_of_group(0)) return false;
   }
   return true;
+}
+
+std::vector<void*> group_pointers(Problem const& problem) {
+  std::vector<void*> pointers;
+  for (device::MatrixView Problem::*const operand : {&Problem::a, &Problem::b, &Problem::c}) {
+    for (std::int64_t g = 0; g < problem.groups.count; ++g) {
+      pointers.push_back((problem.group(g).*operand).data);
+    }
+  }
+  return pointers;
 }
 
 TileExtents tile_of(Variant<Problem> const& row, Configuration const& configuration) {

@@ -11,6 +11,7 @@
 #include <optional>
 #include <string>
 #include <string_view>
+#include <vector>
 
 namespace quadrille::kernels::gemm {
 
@@ -35,17 +36,17 @@ constexpr int half_of(std::int8_t byte, std::int64_t half) {
 }
 
 /// Products of one call: each has some rows of op(A) and of C, and a B of its own. They lie one behind the
-/// other, but for those of B where a call finds them by addresses.
+/// other, but for those of B where a call finds them by pointers.
 struct Groups {
   std::int64_t count = 1;
   /// Of several: where the rows of each begin, and where those of the last end, for the host and for the
   /// device that multiplies.
   std::int64_t const* first_rows = nullptr;
   std::int64_t const* first_rows_on_device = nullptr;
-  /// Where B of each lies, of as many places; nullptr: in order.
-  std::int64_t const* places = nullptr;
-  /// For the device: where A of each begins, then B of each, then C of each.
-  void* const* addresses = nullptr;
+  /// Which of the stored blocks is the B of each; nullptr: in order.
+  std::int64_t const* b_blocks = nullptr;
+  /// group_pointers() in memory of the device.
+  void* const* pointers = nullptr;
 };
 
 /// C = alpha op(A) op(B) + beta C, row-major; op(A) is m x k, op(B) k x n, C m x n.
@@ -60,7 +61,7 @@ struct Problem {
     bool takes_scales = false;            ///< Problem::a_scales and b_scales of blocks
     bool takes_weights = false;           ///< Problem::weights, alone
     bool takes_groups = false;            ///< Problem::groups
-    bool takes_places = false;            ///< Groups::places
+    bool takes_pointers = false;          ///< Groups::b_blocks
     bool bounds_multiprocessors = false;  ///< starts no more blocks than Problem::multiprocessors
   };
 
@@ -104,6 +105,8 @@ struct Problem {
   /// Whether all have as many rows as the first.
   bool has_equal_groups() const;
 };
+/// Where A of each group begins, then B of each, then C of each.
+std::vector<void*> group_pointers(Problem const& problem);
 inline constexpr std::int64_t kScratchCounters = 1024;
 /// Elements of k, and columns of B, that have one factor.
 inline constexpr std::int64_t kScaled = 128;

@@ -32,7 +32,7 @@ Problem unallocated(Action action, Shape const& x, core::DataType type) {
   }
   if (action == Action::rotary) {
     p.head_size = x.head_size;
-    p.turns = tensor(core::DataType::f32, x.max_positions, x.head_size);
+    p.cos_sin = tensor(core::DataType::f32, x.max_positions, x.head_size);
   }
   return p;
 }
@@ -56,7 +56,7 @@ void require_consistent(Problem const& p) {
                     .features = p.features(),
                     .has_residual = p.residual.rows > 0,
                     .head_size = p.head_size,
-                    .max_positions = p.turns.rows};
+                    .max_positions = p.cos_sin.rows};
   std::string const error = shape_error(p.action, shape);
   QUAD_REQUIRE(error.empty(), "rowwise: " + error);
   Problem const like = unallocated(p.action, shape, p.y.type);
@@ -66,8 +66,8 @@ void require_consistent(Problem const& p) {
       !is_norm(p.action) || (is_like(p.weights, like.weights) && is_like(p.sum, like.sum) &&
                              is_like(p.residual, like.residual)),
       "rowwise: weights, sum or residual is not like y");
-  QUAD_REQUIRE(p.action != Action::rotary || is_like(p.turns, like.turns),
-               "rowwise: turns are not positions x head_size in f32");
+  QUAD_REQUIRE(p.action != Action::rotary || is_like(p.cos_sin, like.cos_sin),
+               "rowwise: cos_sin are not positions x head_size in f32");
 }
 
 ProblemFacts facts_of(Problem const& p) {

@@ -44,7 +44,7 @@ struct Problem {
   device::MatrixView weights{};          ///< gain, and of layer_norm bias: 1 or 2 rows of n
   // Of rotary.
   std::int64_t head_size = 0;
-  device::MatrixView turns{};  ///< f32; of each position d / 2 cosines, then as many sines
+  device::MatrixView cos_sin{};  ///< f32; of each position d / 2 cosines, then as many sines
   std::int32_t const* positions = nullptr;  ///< of tokens
 
   std::int64_t tokens() const { return y.rows; }

@@ -63,17 +63,17 @@ __global__ void __launch_bounds__(kThreads)
 /// A pair for each thread.
 template <class T>
 __global__ void __launch_bounds__(kThreads)
-    rowwise_turn_element_kernel(Operands<T> p, std::int64_t pairs) {
+    rowwise_rotary_element_kernel(Operands<T> p, std::int64_t pairs) {
   std::int64_t const pair = std::int64_t{blockIdx.x} * kThreads + threadIdx.x;
   if (pair >= pairs) return;
   int const half = p.head_size / 2;
   std::int64_t const head = pair / half, token = head * p.head_size / p.features;
   auto const j = static_cast<int>(pair % half);
-  float const* const turns = p.turns + std::int64_t{p.positions[token]} * p.head_size + j;
+  float const* const cos_sin = p.cos_sin + std::int64_t{p.positions[token]} * p.head_size + j;
   std::int64_t const at = head * p.head_size + j;
   float const a = to_f32(p.x[at]), b = to_f32(p.x[at + half]);
-  p.y[at] = from_f32<T>(a * turns[0] - b * turns[half]);
-  p.y[at + half] = from_f32<T>(b * turns[0] + a * turns[half]);
+  p.y[at] = from_f32<T>(a * cos_sin[0] - b * cos_sin[half]);
+  p.y[at + half] = from_f32<T>(b * cos_sin[0] + a * cos_sin[half]);
 }
 
 void launch(Problem const& problem, device::StreamView stream) {
@@ -93,7 +93,7 @@ void launch(Problem const& problem, device::StreamView stream) {
                     stream, p, elements);
         break;
       case Action::rotary:
-        QUAD_LAUNCH(rowwise_turn_element_kernel<T>, grid(elements / 2), dim3(kThreads), 0, stream,
+        QUAD_LAUNCH(rowwise_rotary_element_kernel<T>, grid(elements / 2), dim3(kThreads), 0, stream,
                     p, elements / 2);
         break;
       default:

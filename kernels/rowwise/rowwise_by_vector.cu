@@ -121,21 +121,21 @@ __global__ void __launch_bounds__(kThreads)
 /// Two words of a head for each thread.
 template <class T>
 __global__ void __launch_bounds__(kThreads)
-    rowwise_turn_vector_kernel(Operands<T> p, std::int64_t pairs) {
+    rowwise_rotary_vector_kernel(Operands<T> p, std::int64_t pairs) {
   constexpr int kCount = Word<T>::kCount;
   std::int64_t const pair = std::int64_t{blockIdx.x} * kThreads + threadIdx.x;
   if (pair >= pairs) return;
   int const half = p.head_size / 2, of_half = half / kCount;
   std::int64_t const head = pair / of_half, token = head * p.head_size / p.features;
   int const j = static_cast<int>(pair % of_half) * kCount;
-  float const* const turns = p.turns + std::int64_t{p.positions[token]} * p.head_size + j;
+  float const* const cos_sin = p.cos_sin + std::int64_t{p.positions[token]} * p.head_size + j;
   std::int64_t const at = head * p.head_size + j;
   Word<T> const a = Word<T>::load(p.x + at), b = Word<T>::load(p.x + at + half);
   Word<T> low, high;
 #pragma unroll
   for (int i = 0; i < kCount; ++i) {
     float const x = to_f32(a.value[i]), z = to_f32(b.value[i]);
-    float const c = turns[i], s = turns[half + i];
+    float const c = cos_sin[i], s = cos_sin[half + i];
     low.value[i] = from_f32<T>(x * c - z * s);
     high.value[i] = from_f32<T>(z * c + x * s);
   }
@@ -168,7 +168,7 @@ void launch(Problem const& problem, device::StreamView stream) {
       return dim3(static_cast<unsigned>((threads + kThreads - 1) / kThreads));
     };
     if (problem.action == Action::rotary) {
-      QUAD_LAUNCH(rowwise_turn_vector_kernel<T>, grid(words / 2), dim3(kThreads), 0, stream, p,
+      QUAD_LAUNCH(rowwise_rotary_vector_kernel<T>, grid(words / 2), dim3(kThreads), 0, stream, p,
                   words / 2);
     } else if (problem.action == Action::gelu) {
       QUAD_LAUNCH((rowwise_activate_vector_kernel<T, true>), grid(words), dim3(kThreads), 0, stream,

@@ -5,6 +5,7 @@
 /// What the CUDA kernels of rowwise share: a problem as they see it, sums of a block, activations.
 
 #include "common/small_float.cuh"
+#include "reduction/reduction_device.cuh"
 #include "rowwise/rowwise.hpp"
 
 namespace quadrille::kernels::rowwise {
@@ -16,7 +17,7 @@ struct Operands {
   T const *x, *residual, *gain, *bias;  ///< null where there is none
   T *sum, *y;
   std::int64_t features;
-  float const* turns;
+  float const* cos_sin;
   std::int32_t const* positions;
   int head_size;
 };
@@ -32,7 +33,7 @@ Operands<T> operands(Problem const& p) {
           .sum = static_cast<T*>(p.sum.data),
           .y = static_cast<T*>(p.y.data),
           .features = p.features(),
-          .turns = static_cast<float const*>(p.turns.data),
+          .cos_sin = static_cast<float const*>(p.cos_sin.data),
           .positions = p.positions,
           .head_size = static_cast<int>(p.head_size)};
 }
@@ -40,15 +41,13 @@ Operands<T> operands(Problem const& p) {
 /// The sum over all threads of a block of up to 32 warps, in all of them, in a fixed order. `of_warps`:
 /// 32 numbers that no other sum is using.
 __device__ inline float block_sum(float value, float* of_warps) {
-#pragma unroll
-  for (int lanes = 16; lanes > 0; lanes /= 2) value += __shfl_xor_sync(~0U, value, lanes);
+  constexpr auto kSum = reduction::Operation::sum;
   int const warp = static_cast<int>(threadIdx.x) / 32, lane = static_cast<int>(threadIdx.x) % 32;
+  value = reduction::warp_reduce<kSum>(value);
   if (lane == 0) of_warps[warp] = value;
   __syncthreads();  // the sums of all warps are there
-  value = lane < static_cast<int>(blockDim.x) / 32 ? of_warps[lane] : 0;
-#pragma unroll
-  for (int lanes = 16; lanes > 0; lanes /= 2) value += __shfl_xor_sync(~0U, value, lanes);
-  return value;
+  bool const is_warp = lane < static_cast<int>(blockDim.x) / 32;
+  return __shfl_sync(~0U, reduction::warp_reduce<kSum>(is_warp ? of_warps[lane] : 0), 0);
 }
 
 __device__ inline float gelu(float x) { return x * (1 + erff(x * 0.70710678F)) * 0.5F; }

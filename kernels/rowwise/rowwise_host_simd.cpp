@@ -84,9 +84,9 @@ void activate(Problem const& p, std::int64_t i) {
 }
 
 template <class T>
-void turn(Problem const& p, std::int64_t i) {
+void rotate(Problem const& p, std::int64_t i) {
   std::int64_t const d = p.head_size, half = d / 2;
-  auto const* const cosines = static_cast<float const*>(p.turns.data) + p.positions[i] * d;
+  auto const* const cosines = static_cast<float const*>(p.cos_sin.data) + p.positions[i] * d;
   float const* const sines = cosines + half;
   for (std::int64_t first = i * p.features(); first < (i + 1) * p.features(); first += d) {
     auto const* const x = static_cast<T const*>(p.x.data) + first;
@@ -107,7 +107,7 @@ void run(Problem const& p, device::StreamView stream) {
       row.resize(static_cast<std::size_t>(p.features()));
       norm<T>(p, i, row.data());
     } else if (p.action == Action::rotary) {
-      turn<T>(p, i);
+      rotate<T>(p, i);
     } else {
       activate<T>(p, i);
     }

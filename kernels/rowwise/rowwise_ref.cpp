@@ -60,9 +60,9 @@ void activate(Problem const& p, std::int64_t i) {
 }
 
 template <class T>
-void turn(Problem const& p, std::int64_t i) {
+void rotate(Problem const& p, std::int64_t i) {
   std::int64_t const d = p.head_size, half = d / 2;
-  auto const* const cosines = static_cast<float const*>(p.turns.data) + p.positions[i] * d;
+  auto const* const cosines = static_cast<float const*>(p.cos_sin.data) + p.positions[i] * d;
   for (std::int64_t first = i * p.features(); first < (i + 1) * p.features(); first += d) {
     auto const* const x = static_cast<T const*>(p.x.data) + first;
     auto* const y = static_cast<T*>(p.y.data) + first;
@@ -83,7 +83,7 @@ void launch(Problem const& problem, device::StreamView stream) {
         if (is_norm(problem.action)) {
           norm<T>(problem, i);
         } else if (problem.action == Action::rotary) {
-          turn<T>(problem, i);
+          rotate<T>(problem, i);
         } else {
           activate<T>(problem, i);
         }

@@ -64,7 +64,6 @@ struct Row {
   std::uint64_t kept = 0;
 
   __device__ float logit(int i) const { return to_f32(logits[i]); }
-  __device__ std::uint64_t key(int i) const { return key_of(logit(i), i); }
   __device__ std::uint64_t weight(float logit) const {
     float const share = expf((logit - largest) * inverse_temperature);
     return static_cast<std::uint64_t>(share * static_cast<float>(kWeightOfLargest));
@@ -131,11 +130,12 @@ __device__ std::uint64_t boundary(Shared& shared, Row<T> const& row, bool by_mas
     }
     __syncthreads();  // bins are empty
     row.for_mine([&](int i) {
-      std::uint64_t const key = row.key(i);
-      int const bin = key < row.kept ? -1 : bin_of(row.logit(i), key);
+      float const logit = row.logit(i);
+      std::uint64_t const key = key_of(logit, i);
+      int const bin = key < row.kept ? -1 : bin_of(logit, key);
       if (bin < 0) return;
       atomicAdd(&shared.counts[bin], 1U);
-      if (by_mass) atomicAdd(&shared.masses[bin], row.weight(row.logit(i)));
+      if (by_mass) atomicAdd(&shared.masses[bin], row.weight(logit));
     });
     __syncthreads();  // bins are full
   };
@@ -158,9 +158,10 @@ __device__ std::uint64_t boundary(Shared& shared, Row<T> const& row, bool by_mas
   if (threadIdx.x == 0) shared.key = ~0ULL;
   __syncthreads();  // it can become less
   row.for_mine([&](int i) {
-    std::uint64_t const key = row.key(i);
+    float const logit = row.logit(i);
+    std::uint64_t const key = key_of(logit, i);
     bool const is_candidate =
-        key >= row.kept && row.distance_bin(row.logit(i)) == distance && key >> shift == prefix;
+        key >= row.kept && row.distance_bin(logit) == distance && key >> shift == prefix;
     if (is_candidate) atomicMin(&shared.key, static_cast<unsigned long long>(key));
   });
   __syncthreads();  // it is the least
@@ -177,7 +178,7 @@ __global__ void __launch_bounds__(kThreads) sampler_radix_kernel(Operands<T> p) 
   __syncthreads();  // it can become more
   unsigned long long largest = 0;
   row.for_mine([&](int i) {
-    auto const key = static_cast<unsigned long long>(row.key(i));
+    auto const key = static_cast<unsigned long long>(key_of(row.logit(i), i));
     largest = key > largest ? key : largest;
   });
   atomicMax(&shared.key, largest);
@@ -208,7 +209,9 @@ __global__ void __launch_bounds__(kThreads) sampler_radix_kernel(Operands<T> p) 
   int const each = (row.n + kThreads - 1) / kThreads * 32;
   int const first = warp * each, end = min(first + each, row.n);
   auto const weight_at = [&](int i) -> unsigned long long {
-    return i < end && row.key(i) >= row.kept ? row.weight(row.logit(i)) : 0;
+    if (i >= end) return 0;
+    float const logit = row.logit(i);
+    return key_of(logit, i) >= row.kept ? row.weight(logit) : 0;
   };
   unsigned long long sum = 0;
 #pragma unroll 4

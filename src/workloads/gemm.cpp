@@ -196,12 +196,12 @@ class Gemm final : public measure::Workload {
     problem_.weights = p_.weights;
     if (p_.groups > 1) {
       first_rows_ = first_rows_of(case_);
-      // By pointers the last is the first: who counts strides finds another.
-      for (std::int64_t g = p_.groups; g-- > 0;) places_.push_back(g);
+      // The last is the first: a kernel that counts strides finds another.
+      for (std::int64_t g = p_.groups; by_pointers() && g-- > 0;) b_blocks_.push_back(g);
       problem_.groups = {.count = p_.groups,
                          .first_rows = first_rows_.data(),
                          .first_rows_on_device = first_rows_.data(),
-                         .places = by_pointers() ? places_.data() : nullptr};
+                         .b_blocks = by_pointers() ? b_blocks_.data() : nullptr};
     }
     std::int64_t const blocks = (k_ + gemm::kScaled - 1) / gemm::kScaled,
                        columns = (n_ + gemm::kScaled - 1) / gemm::kScaled;
@@ -246,7 +246,7 @@ class Gemm final : public measure::Workload {
     if (reason.empty() && p_.groups > 1 && !row.specifics.notes.takes_groups) {
       reason = "multiplies one group at a time";
     }
-    if (reason.empty() && by_pointers() && !row.specifics.notes.takes_places) {
+    if (reason.empty() && by_pointers() && !row.specifics.notes.takes_pointers) {
       reason = "finds groups by strides alone";
     }
     if (reason.empty()) reason = sms_unsupported(row, p_.sms, device.facts());
@@ -469,15 +469,8 @@ class Gemm final : public measure::Workload {
     if (p_.groups > 1) {
       first_rows_there_ = uploaded(first_rows_, world);
       problem_.groups.first_rows_on_device = first_rows_there_.data();
-      std::vector<void*> addresses;
-      for (device::MatrixView gemm::Problem::*const operand :
-           {&gemm::Problem::a, &gemm::Problem::b, &gemm::Problem::c}) {
-        for (std::int64_t g = 0; g < p_.groups; ++g) {
-          addresses.push_back((problem_.group(g).*operand).data);
-        }
-      }
-      addresses_there_ = uploaded(addresses, world);
-      problem_.groups.addresses = addresses_there_.data();
+      pointers_there_ = uploaded(gemm::group_pointers(problem_), world);
+      problem_.groups.pointers = pointers_there_.data();
     }
     if (p_.beta != 0) c0_ = {world.device(), problem_.c.type, m_, n_, world.stream()};
     scratch_ = allocate_scratch(gemm::variants(), problem_, selected, world);
@@ -500,9 +493,9 @@ class Gemm final : public measure::Workload {
   gemm::Problem problem_;  // without memory before prepare()
   std::map<kernels::VariantInfo const*, kernels::Configuration> configurations_;
   kernels::Variant<gemm::Problem> const* launched_ = nullptr;
-  std::vector<std::int64_t> first_rows_, places_;  ///< of groups
+  std::vector<std::int64_t> first_rows_, b_blocks_;  ///< of groups
   device::Buffer<std::int64_t> first_rows_there_;
-  device::Buffer<void*> addresses_there_;
+  device::Buffer<void*> pointers_there_;
   std::vector<Product> products_;  ///< of each group
   device::Matrix a_, b_, c_, c0_, a_scales_, b_scales_;
   device::Buffer<std::byte> scratch_;

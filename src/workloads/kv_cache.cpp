@@ -38,29 +38,31 @@ struct Places {
     auto const& p = spec.parameters.as<Parameters>();
     sequences_ = spec.size[0];
     tokens_ = spec.size[1];
-    is_write_ = p.action == Action::write;
+    action_ = p.action;
     shape = {.kv_heads = spec.size[2], .head_size = spec.size[3], .block_size = p.block_size};
     // A sequence's tokens may begin anywhere in its first block.
     taken_ = (tokens_ + 2 * p.block_size - 2) / p.block_size;
     shape.blocks = 2 * sequences_ * taken_;
-    is_within_ = p.action == Action::copy;
-    count = sequences_ * (is_write_ ? tokens_ : taken_);
+    count = sequences_ * (action_ == Action::write ? tokens_ : taken_);
   }
 
   /// Before memory is taken a pool has extents alone.
   void draw_all(std::uint64_t seed) {
     constexpr std::uint64_t kBlockTag = 0x626c6f, kStartTag = 0x737461, kOtherTag = 0x6f7468;
-    std::vector<std::int32_t> const blocks = shuffled(shape.blocks, seed, kBlockTag),
-                                    others = shuffled(shape.blocks, seed, kOtherTag);
+    std::vector<std::int32_t> const blocks = shuffled(shape.blocks, seed, kBlockTag);
     auto const block = [&](std::int64_t i) { return blocks[static_cast<std::size_t>(i)]; };
+    // Swaps go to another pool, copies to the half of this one that no sequence has.
+    std::vector<std::int32_t> const others =
+        kv_cache::is_swap(action_) ? shuffled(shape.blocks, seed, kOtherTag)
+                                   : std::vector(blocks.begin() + shape.blocks / 2, blocks.end());
     auto const size = static_cast<std::int32_t>(shape.block_size);
-    sources.assign(static_cast<std::size_t>(is_write_ ? shape.blocks * size : shape.blocks), -1);
+    sources.assign(
+        static_cast<std::size_t>(action_ == Action::write ? shape.blocks * size : shape.blocks),
+        -1);
     for (std::int64_t s = 0; s < sequences_; ++s) {
-      if (!is_write_) {
+      if (action_ != Action::write) {
         for (std::int64_t i = s * taken_; i < (s + 1) * taken_; ++i) {
-          // Swaps go to another pool, copies to the half of this one that no sequence has.
-          take(block(i),
-               is_within_ ? block(shape.blocks / 2 + i) : others[static_cast<std::size_t>(i)]);
+          take(block(i), others[static_cast<std::size_t>(i)]);
         }
         continue;
       }
@@ -74,14 +76,14 @@ struct Places {
 
  private:
   void take(std::int32_t from, std::int32_t to) {
-    if (!is_write_) places.push_back(from);
+    if (action_ != Action::write) places.push_back(from);
     places.push_back(to);
     sources[static_cast<std::size_t>(to)] = from;
   }
 
   std::int64_t sequences_, tokens_;
   std::int64_t taken_;  ///< blocks of a sequence
-  bool is_write_, is_within_;
+  Action action_;
 };
 
 std::string conflict(core::Case const& spec) {
@@ -270,8 +272,9 @@ class KvCache final : public measure::Workload {
       on_host(problem_.host_v);
     }
     bool const is_out = problem_.action == Action::swap_out;
-    for (device::MatrixView* view : {&before_k_, &before_v_})
+    for (device::MatrixView* view : {&before_k_, &before_v_}) {
       is_out ? on_host(*view) : on_device(*view);
+    }
     places_.draw_all(case_.seed);
     there_ = uploaded(places_.places, world);
     problem_.places = there_.data();

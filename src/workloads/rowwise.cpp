@@ -49,25 +49,26 @@ std::string conflict(core::Case const& spec) {
                            static_cast<double>(spec.size[1]));
 }
 
-/// Of position p and pair j: p / 10000^(2 j / d).
-std::vector<float> turns_of(std::int64_t head_size) {
-  std::vector<float> turns;
-  for (std::int64_t position = 0; position < kMaxPositions; ++position) {
-    for (bool const is_sine : {false, true}) {
-      for (std::int64_t j = 0; j < head_size / 2; ++j) {
-        double const share = 2 * static_cast<double>(j) / static_cast<double>(head_size);
-        double const angle = static_cast<double>(position) / std::pow(10000, share);
-        turns.push_back(static_cast<float>(is_sine ? std::sin(angle) : std::cos(angle)));
-      }
-    }
+/// The cosines and sines of each position p: of angles p / 10000^(2 j / d), for pair j of d / 2.
+std::vector<float> cos_sin_of(std::int64_t head_size) {
+  std::vector<double> wavelengths;
+  for (std::int64_t j = 0; j < head_size / 2; ++j) {
+    wavelengths.push_back(
+        std::pow(10000, 2 * static_cast<double>(j) / static_cast<double>(head_size)));
   }
-  return turns;
+  std::vector<float> table;
+  for (std::int64_t position = 0; position < kMaxPositions; ++position) {
+    auto const p = static_cast<double>(position);
+    for (double const w : wavelengths) table.push_back(static_cast<float>(std::cos(p / w)));
+    for (double const w : wavelengths) table.push_back(static_cast<float>(std::sin(p / w)));
+  }
+  return table;
 }
 
 /// All tensors.
 template <class P>
 auto views(P& p) {
-  return std::array{&p.x, &p.y, &p.residual, &p.sum, &p.weights, &p.turns};
+  return std::array{&p.x, &p.y, &p.residual, &p.sum, &p.weights, &p.cos_sin};
 }
 
 /// Each token by itself, on every rank at once, each with data of its own.
@@ -181,7 +182,7 @@ class Rowwise final : public measure::Workload {
         bool const is_low = j % d < half;
         double const a = x(j), b = x(is_low ? j + half : j - half);
         auto const at = position * static_cast<std::size_t>(d) + static_cast<std::size_t>(j % half);
-        double const c = turns_[at], s = turns_[at + static_cast<std::size_t>(half)];
+        double const c = cos_sin_[at], s = cos_sin_[at + static_cast<std::size_t>(half)];
         add(a * c + (is_low ? -b : b) * s, 0, 4 * (std::abs(a) + std::abs(b)));
       }
     } else {
@@ -252,8 +253,8 @@ class Rowwise final : public measure::Workload {
       positions_.push_back(static_cast<std::int32_t>(draw(case_.seed, kPositionTag, i) *
                                                      static_cast<double>(kMaxPositions)));
     }
-    turns_ = turns_of(problem_.head_size);
-    world.stream().copy(problem_.turns.data, turns_.data(), turns_.size() * sizeof(float));
+    cos_sin_ = cos_sin_of(problem_.head_size);
+    world.stream().copy(problem_.cos_sin.data, cos_sin_.data(), cos_sin_.size() * sizeof(float));
     there_ = uploaded(positions_, world);
     problem_.positions = there_.data();
   }
@@ -263,7 +264,7 @@ class Rowwise final : public measure::Workload {
   int ranks_, rank_;
   Source x_, residual_, weights_;
   std::vector<device::Matrix> memory_;
-  std::vector<float> turns_;
+  std::vector<float> cos_sin_;
   std::vector<std::int32_t> positions_;
   device::Buffer<std::int32_t> there_;
 };

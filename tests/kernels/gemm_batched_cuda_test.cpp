@@ -67,14 +67,15 @@ TEST(GemmBatched, VendorEqualsTheFormula) {
   if (test::kernel_mode() != KernelMode::gpu) GTEST_SKIP() << "has no library";
   test::on_every_schedule([&](device::Device& device, device::StreamView stream) {
     auto const& vendor = test::row(variants(), "vendor", device::Kind::cuda);
-    for (bool const by_places : {false, true}) {
+    for (bool const by_pointers : {false, true}) {
       for (std::vector<std::int64_t> const& rows :
            {std::vector<std::int64_t>{40, 40, 40}, {1, 70, 32, 5}}) {
         expect_groups<float>(vendor, rows, {0, 40, 35, 2, -1}, Layout::nn, device, stream, {},
-                             by_places);
-        expect_groups<double>(vendor, rows, {0, 37, 17}, Layout::tn, device, stream, {}, by_places);
+                             by_pointers);
+        expect_groups<double>(vendor, rows, {0, 37, 17}, Layout::tn, device, stream, {},
+                              by_pointers);
         expect_groups<core::f16>(vendor, rows, {0, 48, 64}, Layout::nt, device, stream, {},
-                                 by_places);
+                                 by_pointers);
       }
     }
   });

@@ -17,11 +17,11 @@ struct Pads {
 };
 
 /// Launches the row for groups of so many rows; every element is within its bound, and what lies behind
-/// rows of C stays. by_places: B of the last group is the first.
+/// rows of C stays. by_pointers: B of the last group is the first.
 template <class T, class Out = T>
 void expect_groups(Variant<Problem> const& row, std::vector<std::int64_t> const& group_rows,
                    Case const& spec, Layout layout, device::Device& device,
-                   device::StreamView stream, Pads const& pads = {}, bool by_places = false) {
+                   device::StreamView stream, Pads const& pads = {}, bool by_pointers = false) {
   auto const [unused, n, k, alpha, beta, multiprocessors, yields] = spec;
   auto const count = static_cast<std::int64_t>(group_rows.size());
   bool const ta = is_a_transposed(layout), tb = is_b_transposed(layout);
@@ -48,16 +48,10 @@ void expect_groups(Variant<Problem> const& row, std::vector<std::int64_t> const&
                   .transpose_b = tb,
                   .groups = {count, first.data(), on_first.data()}};
   std::vector<std::int64_t> places;
-  for (std::int64_t g = 0; g < count; ++g) places.push_back(by_places ? count - 1 - g : g);
-  if (by_places) problem.groups.places = places.data();
-  std::vector<void*> addresses;
-  for (device::MatrixView Problem::*const operand : {&Problem::a, &Problem::b, &Problem::c}) {
-    for (std::int64_t g = 0; g < count; ++g) {
-      addresses.push_back((problem.group(g).*operand).data);
-    }
-  }
-  test::DeviceArray<void*> const on_addresses{device, stream, addresses};
-  problem.groups.addresses = on_addresses.data();
+  for (std::int64_t g = 0; g < count; ++g) places.push_back(by_pointers ? count - 1 - g : g);
+  if (by_pointers) problem.groups.b_blocks = places.data();
+  test::DeviceArray<void*> const on_pointers{device, stream, group_pointers(problem)};
+  problem.groups.pointers = on_pointers.data();
   row.launch(problem, stream);
   stream.synchronize();
 

@@ -96,7 +96,7 @@ TEST_P(GemmTest, EqualsProductsOfGroups) {
     expect_groups<float>(variant(), {7, 7, 7}, {0, 50, 30, 2, -1}, layout, *host_.device,
                          host_.stream);
     expect_groups<double>(variant(), {1, 0, 60, 9}, {0, 13, 5}, layout, *host_.device, host_.stream,
-                          {}, variant().specifics.notes.takes_places);
+                          {}, variant().specifics.notes.takes_pointers);
   }
 }
 TEST_P(GemmTest, RefusesOtherTypes) {

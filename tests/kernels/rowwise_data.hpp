@@ -59,7 +59,7 @@ bool expect_right(device::Device& device, device::StreamView stream, Variant<Pro
   Problem p = unallocated(action, shape, core::type_of<T>());
   std::vector<T> const x = random<T>(p.x, 1, offset), residual = random<T>(p.residual, 2),
                        weights = random<T>(p.weights, 3);
-  std::vector<float> const turns = random<float>(p.turns, 4);
+  std::vector<float> const cos_sin = random<float>(p.cos_sin, 4);
   std::vector<std::int32_t> positions;
   for (std::int64_t i = 0; i < shape.tokens; ++i) {
     positions.push_back(static_cast<std::int32_t>((i * 3 + 1) % shape.max_positions));
@@ -67,14 +67,14 @@ bool expect_right(device::Device& device, device::StreamView stream, Variant<Pro
   test::DeviceArray<T> const on_x{device, stream, x}, on_residual{device, stream, residual},
       on_weights{device, stream, weights}, on_y{device, stream, shape.tokens * shape.features},
       on_sum{device, stream, p.sum.rows * p.sum.cols};
-  test::DeviceArray<float> const on_turns{device, stream, turns};
+  test::DeviceArray<float> const on_cos_sin{device, stream, cos_sin};
   test::DeviceArray<std::int32_t> const on_positions{device, stream, positions};
   p.x.data = on_x.data();
   p.y.data = on_y.data();
   p.residual.data = on_residual.data();
   p.weights.data = on_weights.data();
   p.sum.data = on_sum.data();
-  p.turns.data = on_turns.data();
+  p.cos_sin.data = on_cos_sin.data();
   p.positions = on_positions.data();
   if (!row.unsupported_reason(p).empty()) return false;
   row.launch(p, stream);
@@ -125,7 +125,7 @@ bool expect_right(device::Device& device, device::StreamView stream, Variant<Pro
         bool const is_low = j % shape.head_size < half;
         long double const a = of(x, i * n + j), b = of(x, i * n + (is_low ? j + half : j - half));
         float const* const c =
-            turns.data() + positions[static_cast<std::size_t>(i)] * shape.head_size + j % half;
+            cos_sin.data() + positions[static_cast<std::size_t>(i)] * shape.head_size + j % half;
         expect("y", i, j, got, a * c[0] + (is_low ? -b : b) * c[half], 0,
                4 * static_cast<double>(std::abs(a) + std::abs(b)));
       } else if (action == Action::gelu) {

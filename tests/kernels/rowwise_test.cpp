@@ -53,7 +53,7 @@ TEST(Rowwise, EqualsValuesFoundByHand) {
                   core::DataType::f32);
   p.x.data = x;
   p.y.data = y;
-  p.turns.data = const_cast<float*>(quarter);
+  p.cos_sin.data = const_cast<float*>(quarter);
   p.positions = &position;
   row.launch(p, host.stream);
   host.stream.view().synchronize();

@@ -165,7 +165,7 @@ __device__ void update_pair(Operands<T> const& p, int row, int col, T first, T s
 
 template <class T, bool kTf32, class Shape, bool kAlongA, bool kAlongB>
 __global__ void __launch_bounds__(Shape::kBlockThreads, Shape::kBlocks)
-    gemm_batched_kernel(Operands<T> p, std::int64_t const* first_rows, void* const* addresses) {
+    gemm_batched_kernel(Operands<T> p, std::int64_t const* first_rows, void* const* pointers) {
   constexpr int kTile = Shape::kTile, kStages = Shape::kStages, kTeams = Shape::kTeams;
   using TileA = StagedTile<T, kTile, kAlongA>;
   using TileB = StagedTile<T, kTile, kAlongB>;
@@ -180,15 +180,15 @@ __global__ void __launch_bounds__(Shape::kBlockThreads, Shape::kBlocks)
   if (first_rows != nullptr) p.m = static_cast<int>(first_rows[group + 1] - first);
   int const row = static_cast<int>(blockIdx.y) * kTile, col = static_cast<int>(blockIdx.x) * kTile;
   if (row >= p.m) return;  // of another group
-  if (addresses == nullptr) {
+  if (pointers == nullptr) {
     p.a += kAlongA ? first * p.lda : first;
     p.b += group * (kAlongB ? p.n : p.k) * p.ldb;
     p.c += first * p.ldc;
   } else {
     auto const count = static_cast<std::int64_t>(gridDim.z);
-    p.a = static_cast<T const*>(addresses[group]);
-    p.b = static_cast<T const*>(addresses[count + group]);
-    p.c = static_cast<T*>(addresses[2 * count + group]);
+    p.a = static_cast<T const*>(pointers[group]);
+    p.b = static_cast<T const*>(pointers[count + group]);
+    p.c = static_cast<T*>(pointers[2 * count + group]);
   }
   Stored<T> const a = kAlongA ? Stored<T>{p.a, p.lda, p.m, p.k} : Stored<T>{p.a, p.lda, p.k, p.m};
   Stored<T> const b = kAlongB ? Stored<T>{p.b, p.ldb, p.n, p.k} : Stored<T>{p.b, p.ldb, p.k, p.n};
@@ -300,7 +300,7 @@ void launch_tiles(Problem const& problem, std::int64_t rows, device::StreamView 
                 dim3(Shape::kBlockThreads),
                 (Shape::kTeams * Shape::kStages * kStageBytes<T, Shape::kTile, kAlongA, kAlongB>),
                 stream, p, problem.groups.first_rows_on_device,
-                problem.groups.places == nullptr ? nullptr : problem.groups.addresses);
+                problem.groups.b_blocks == nullptr ? nullptr : problem.groups.pointers);
   };
   if (problem.transpose_a) {
     problem.transpose_b ? with.template operator()<false, true>()
@@ -354,6 +354,6 @@ extern constinit Variant<Problem> const batched{
      .source = "own",
      .summary = "tiles of 32 or 64 on the tensor cores; a grid of all products of a batch"},
     QUAD_KERNEL_LAUNCH(launch),
-    {.notes = {.takes_groups = true, .takes_places = true}}};
+    {.notes = {.takes_groups = true, .takes_pointers = true}}};
 
 }  // namespace quadrille::kernels::gemm

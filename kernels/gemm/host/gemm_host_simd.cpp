@@ -455,7 +455,9 @@ extern constinit Variant<Problem> const host_simd{
      .summary = "packed panels and register tiles in vectors of the host's width"},
     launch,
     {.unsupported = whole_scalars,
-     .notes = {
-         .takes_scales = true, .takes_weights = true, .takes_groups = true, .takes_places = true}}};
+     .notes = {.takes_scales = true,
+               .takes_weights = true,
+               .takes_groups = true,
+               .takes_pointers = true}}};
 
 }  // namespace quadrille::kernels::gemm

@@ -94,7 +94,9 @@ extern constinit Variant<Problem> const reference{
      .source = "own",
      .summary = "three loops, one thread, sums in f64"},
     launch,
-    {.notes = {
-         .takes_scales = true, .takes_weights = true, .takes_groups = true, .takes_places = true}}};
+    {.notes = {.takes_scales = true,
+               .takes_weights = true,
+               .takes_groups = true,
+               .takes_pointers = true}}};
 
 }  // namespace quadrille::kernels::gemm

@@ -46,7 +46,7 @@ std::string unsupported(Problem const& p) {
                           core::accuracy_of(p.a.type, p.compute) != core::Compute::bf16;
     if (!has_call) return "takes groups of equal rows in this type";
   }
-  if (p.groups.places != nullptr && core::size_of(p.a.type) == 1) {
+  if (p.groups.b_blocks != nullptr && core::size_of(p.a.type) == 1) {
     return "finds groups of 8-bit types by strides alone";
   }
   if (core::size_of(p.a.type) == 2) return {};
@@ -192,7 +192,8 @@ class Scalar {
   std::uint64_t bytes_ = 0;
 };
 
-/// The first of the groups, where all are like it, with their number and places.
+/// The first of the groups where all are like it, with their number and pointers; then there are no first
+/// rows, which several groups have that are not alike.
 Problem first_of(Problem const& given) {
   if (!given.has_equal_groups()) return given;
   Problem first = given.group(0);
@@ -202,7 +203,7 @@ Problem first_of(Problem const& given) {
 }
 /// Whether one call alone takes it.
 bool has_one_call(Problem const& p) {
-  return p.groups.places != nullptr || (p.groups.count > 1 && p.groups.first_rows != nullptr);
+  return p.groups.b_blocks != nullptr || (p.groups.count > 1 && p.groups.first_rows != nullptr);
 }
 
 /// From a matrix of one group to that of the next, in elements.
@@ -336,8 +337,8 @@ void multiply_groups(Problem const& p, cublasHandle_t handle) {
                "gemm/vendor: cublasGemmStridedBatchedEx");
 }
 
-void* const* addresses_of(Problem const& p, int operand) {
-  return p.groups.addresses + operand * p.groups.count;
+void* const* pointers_to(Problem const& p, int operand) {
+  return p.groups.pointers + operand * p.groups.count;
 }
 
 void multiply_by_pointers(Problem const& p, cublasHandle_t handle) {
@@ -349,13 +350,12 @@ void multiply_by_pointers(Problem const& p, cublasHandle_t handle) {
   static auto* const multiply = cublas.get<Function>("cublasGemmBatchedEx");
   Arithmetic const arithmetic = arithmetic_of(p);
   Scalar const alpha{arithmetic.scalar, p.alpha}, beta{arithmetic.scalar, p.beta};
-  cublas.check(
-      multiply(handle, operation(p.transpose_b), operation(p.transpose_a), narrow(p.n()),
-               narrow(p.m()), narrow(p.k()), alpha.data(), addresses_of(p, 1), cuda_type(p.b.type),
-               ld_of(p.b), addresses_of(p, 0), cuda_type(p.a.type), ld_of(p.a), beta.data(),
-               addresses_of(p, 2), cuda_type(p.c.type), ld_of(p.c), narrow(p.groups.count),
-               arithmetic.compute, CUBLAS_GEMM_DEFAULT),
-      "gemm/vendor: cublasGemmBatchedEx");
+  cublas.check(multiply(handle, operation(p.transpose_b), operation(p.transpose_a), narrow(p.n()),
+                        narrow(p.m()), narrow(p.k()), alpha.data(), pointers_to(p, 1),
+                        cuda_type(p.b.type), ld_of(p.b), pointers_to(p, 0), cuda_type(p.a.type),
+                        ld_of(p.a), beta.data(), pointers_to(p, 2), cuda_type(p.c.type), ld_of(p.c),
+                        narrow(p.groups.count), arithmetic.compute, CUBLAS_GEMM_DEFAULT),
+               "gemm/vendor: cublasGemmBatchedEx");
 }
 
 /// Groups of unequal rows, each a group of one product to the library.
@@ -385,9 +385,9 @@ void multiply_unequal(Problem const& p, cublasHandle_t handle) {
   cublas.check(
       multiply(handle, all(operation(p.transpose_b)).data(), all(operation(p.transpose_a)).data(),
                all(narrow(p.n())).data(), rows.data(), all(narrow(p.k())).data(),
-               scalars(p.alpha).data(), addresses_of(p, 1), cuda_type(p.b.type),
-               all(ld_of(p.b)).data(), addresses_of(p, 0), cuda_type(p.a.type),
-               all(ld_of(p.a)).data(), scalars(p.beta).data(), addresses_of(p, 2),
+               scalars(p.alpha).data(), pointers_to(p, 1), cuda_type(p.b.type),
+               all(ld_of(p.b)).data(), pointers_to(p, 0), cuda_type(p.a.type),
+               all(ld_of(p.a)).data(), scalars(p.beta).data(), pointers_to(p, 2),
                cuda_type(p.c.type), all(ld_of(p.c)).data(), narrow(p.groups.count), all(1).data(),
                arithmetic.compute),
       "gemm/vendor: cublasGemmGroupedBatchedEx");
@@ -405,7 +405,7 @@ PlainCall plain_call(Problem const& p) {
   if (p.groups.count > 1 && p.groups.first_rows != nullptr) {
     return {"cublasGemmGroupedBatchedEx", multiply_unequal};
   }
-  if (p.groups.places != nullptr) return {"cublasGemmBatchedEx", multiply_by_pointers};
+  if (p.groups.b_blocks != nullptr) return {"cublasGemmBatchedEx", multiply_by_pointers};
   if (p.groups.count > 1) return {"cublasGemmStridedBatchedEx", multiply_groups};
   if (p.a.type == core::DataType::f64) return {"cublasDgemm", multiply_by_type<double>};
   bool const is_f32 = core::accuracy_of(p.a.type, p.compute) == core::Compute::f32 &&
@@ -721,7 +721,7 @@ extern constinit Variant<Problem> const vendor_cuda{
      .implementation = QUAD_TOOLKIT_LAUNCH(implementation),
      .notes = {.takes_scales = true,
                .takes_groups = true,
-               .takes_places = true,
+               .takes_pointers = true,
                .bounds_multiprocessors = true}}};
 
 namespace {
