@@ -57,11 +57,13 @@ std::vector<Ranked> rank(std::size_t candidates, Trial const& trial, Effort cons
     least = std::min(least, seconds);
   }
   auto last = part(tried.begin(), tried.end(), kFarBehind * least + kClockSeconds);
+  // One look may take longer than all rows: a single thread where others fill a GPU.
+  double const end_s = effort.all_s + std::max(0.0, trial.spent() - effort.looks_s);
   bool is_over = false;
   for (int round = 0; round < kRounds && !is_over && last - tried.begin() > 1; ++round) {
     for (auto one = tried.begin(); one != last; ++one) {
       auto const place = static_cast<std::size_t>(one - tried.begin());
-      is_over = trial.spent() >= effort.all_s && (round > 0 || place >= effort.min_rows);
+      is_over = trial.spent() >= end_s && (round > 0 || place >= effort.min_rows);
       if (is_over) {
         // Those without any row are not known as well as the others.
         if (round == 0) last = one;

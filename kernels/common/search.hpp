@@ -18,7 +18,8 @@ namespace quadrille::kernels {
 struct Effort {
   double looks_s = 1.25;      ///< after which no further candidate is looked at ...
   std::size_t min_looks = 3;  ///< ... once so many ran
-  double all_s = 2;           ///< after which no further row of launches begins ...
+  double all_s = 2;           ///< after which no further row of launches begins, later by what looks
+                              ///< took beyond their time ...
   std::size_t min_rows = 1;   ///< ... once so many of the fastest were timed in one
   /// A row is so many launches, but neither shorter nor longer than this: at the power limit one that
   /// draws more runs at a lower clock, which shows after a while.

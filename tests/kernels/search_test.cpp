@@ -134,6 +134,19 @@ TEST(Search, BeginsNoRowAfterItsTimeButOfThoseThatItOwes) {
   EXPECT_EQ(library.rows, (std::map<std::size_t, int>{{0, 1}, {1, 1}}));
 }
 
+TEST(Search, TimesRowsWhateverALookTook) {
+  Library library{.seconds = {1e-3, 1e-3, 1e-3, 1e-3, 10},
+                  .effort = {.looks_s = 25e-3,
+                             .all_s = 50e-3,
+                             .min_row_s = 1e-3,
+                             .max_row_s = 1e-3,
+                             .min_launches = 1}};
+
+  library.ranked();
+
+  for (std::size_t i = 0; i < 4; ++i) EXPECT_EQ(library.rows[i], 5) << i;
+}
+
 TEST(Search, DropsTimesThatNoClockShowed) {
   Library library{
       .seconds = {1e-3, 1.2e-3, 1.1e-3}, .shown = {2e-3, 2.4e-3, 2.2e-3}, .untimed = {1}};
