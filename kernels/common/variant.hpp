@@ -153,6 +153,7 @@ struct VariantInfo {
   int preference = 0;
   bool in_place = false;         ///< works on one array: its input is its output
   bool any_order = false;        ///< adds up in another order every time: its last bits differ
+  bool graph_capturable = true;  ///< no call of a library that a graph cannot record
   std::string_view source;       ///< where the technique comes from, or "own"
   std::string_view summary;      ///< what is different, in half a sentence
   std::string_view caveat = {};  ///< of a library's row: why the library may be faster than it

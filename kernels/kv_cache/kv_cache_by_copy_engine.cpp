@@ -102,6 +102,7 @@ extern constinit Variant<Problem> const vendor_cuda{
      .where = Where::cuda,
      .types = {core::DataType::f32, core::DataType::f16, core::DataType::bf16},
      .needs = {.other = "whole blocks"},
+     .graph_capturable = false,
      .source = "CUDA",
      .summary = "one cudaMemcpyBatchAsync for all blocks",
      .lacks = kLacksBatches},

@@ -165,7 +165,8 @@ void add_published_metrics(core::Case const& spec, Record& record) {
 void record_kernels(comm::World& world, Workload& workload, Traits const& traits,
                     kernels::VariantInfo const& variant, Record& record) {
   // What Kokkos enqueues is not on a stream that can be recorded.
-  if (!traits.graph_capturable || variant.where == kernels::Where::kokkos) return;
+  bool const is_recorded = variant.graph_capturable && variant.where != kernels::Where::kokkos;
+  if (!traits.graph_capturable || !is_recorded) return;
   auto const found = device::recorded_kernels(
       world.stream(), [&] { workload.run(world, Leg::overlapped, variant); });
   for (device::KernelFacts const& kernel : found) {
