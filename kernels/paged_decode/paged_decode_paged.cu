@@ -141,12 +141,12 @@ __global__ void __launch_bounds__(kThreads)
   QUAD_DYNAMIC_SHARED(unsigned char, shared);
   int const kv_head = static_cast<int>(blockIdx.x), sequence = static_cast<int>(blockIdx.y);
   // changed: a part of the tokens, whose sums stay in f32 and are not divided
-  int const part = static_cast<int>(blockIdx.z), begin = part * parts.each;
+  int const part = static_cast<int>(blockIdx.z), begin = parts.division.begin(part);
   int const length = p.lengths[sequence];
   if (begin >= length) return;
   long long const row = static_cast<long long>(sequence) * p.heads + kv_head * p.group;
   attend<T, kHead>(p, sequence, kv_head, rows_of<kPaged>(p, sequence, kv_head), begin,
-                   min(length, begin + parts.each), shared,
+                   min(length, parts.division.begin(part + 1)), shared,
                    [&](int head, int column, float value, float largest, float total) {
                      parts.store<kHead>(row + head, part, column, value, largest, total);
                    });

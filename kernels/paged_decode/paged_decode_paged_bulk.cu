@@ -96,11 +96,11 @@ __global__ void __launch_bounds__(kThreads)
   QUAD_DYNAMIC_SHARED(unsigned char, shared);
   ptx::griddepcontrol_launch_dependents();
   int const kv_head = static_cast<int>(blockIdx.x), sequence = static_cast<int>(blockIdx.y);
-  int const part = static_cast<int>(blockIdx.z), begin = part * parts.each;
+  int const part = static_cast<int>(blockIdx.z), begin = parts.division.begin(part);
   int const length = p.lengths[sequence];
   if (begin >= length) return;
   long long const row = static_cast<long long>(sequence) * p.heads + kv_head * p.group;
-  int const end = min(length, begin + parts.each);
+  int const end = min(length, parts.division.begin(part + 1));
   auto const token_rows = rows_of<kPaged>(p, sequence, kv_head);
   attention::Tile<kHead> const queries{shared + kWarps * kStages * Stage<kHead>::kBytes};
   auto const stage_of = [&](int stage) {

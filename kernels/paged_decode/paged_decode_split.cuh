@@ -10,17 +10,41 @@
 /// share.
 namespace quadrille::kernels::paged_decode {
 
-/// Tokens of a part: a power of two by which each multiprocessor has some eight parts.
-inline std::int64_t tokens_of_part(Shape const& x, device::Facts const& device) {
-  constexpr std::int64_t kMin = 128, kMax = 4096, kParts = 8;
-  std::int64_t const parts = kParts * std::max(1, device.multiprocessors);
-  std::int64_t const each = (x.tokens * x.kv_heads + parts - 1) / parts;
-  return std::clamp(static_cast<std::int64_t>(std::bit_ceil(static_cast<std::uint64_t>(each))),
-                    kMin, kMax);
+/// Where the parts of a sequence begin: large ones first, then small ones. Layers of the grid are launched one
+/// after the other, so that small parts fill the multiprocessors while the last large ones end.
+struct Division {
+  int large = 128, small = 128;  ///< tokens
+  int large_parts = 0;
+
+  __host__ __device__ constexpr int begin(int part) const {
+    return min_of(part, large_parts) * large + max_of(part - large_parts, 0) * small;
+  }
+  __host__ __device__ constexpr int count(int tokens) const {
+    int const boundary = large_parts * large;
+    return divide_up(min_of(tokens, boundary), large) +
+           divide_up(max_of(tokens - boundary, 0), small);
+  }
+
+ private:
+  __host__ __device__ static constexpr int min_of(int a, int b) { return a < b ? a : b; }
+  __host__ __device__ static constexpr int max_of(int a, int b) { return a > b ? a : b; }
+};
+
+/// Powers of two. Large parts are some two for each multiprocessor, and no more than three quarters of a sequence.
+inline Division division_of(Shape const& x, device::Facts const& device) {
+  constexpr std::uint64_t kMin = 128, kMax = 4096, kSmall = 512, kParts = 2;
+  auto const longest = static_cast<std::uint64_t>(x.longest);
+  std::uint64_t const parts =
+      kParts * static_cast<std::uint64_t>(std::max(1, device.multiprocessors));
+  std::uint64_t const even = static_cast<std::uint64_t>(x.tokens * x.kv_heads) / parts;
+  std::uint64_t const large =
+      std::clamp(std::min(std::bit_ceil(even + 1), std::bit_floor(longest / 2)), kMin, kMax);
+  return {.large = static_cast<int>(large),
+          .small = static_cast<int>(std::min(large, std::max(kSmall, large / 8))),
+          .large_parts = static_cast<int>(longest * 3 / 4 / large)};
 }
 inline std::int64_t max_parts(Shape const& x, device::Facts const& device) {
-  std::int64_t const each = tokens_of_part(x, device);
-  return std::max<std::int64_t>(1, (x.longest + each - 1) / each);
+  return std::max(1, division_of(x, device).count(static_cast<int>(x.longest)));
 }
 
 /// Sums of a head and a part: head_size of them, then the largest score and the sum of the weights.
@@ -52,7 +76,7 @@ inline std::string unsupported_split(Problem const& p) {
 /// What parts have come to, in memory.
 struct Parts {
   float* sums;
-  int each;         ///< tokens
+  Division division;
   int of_sequence;  ///< at the most
   template <int kHead>
   __device__ float* of(long long row, int part) const {
@@ -83,20 +107,38 @@ __device__ auto rows_of(Operands<T> const& p, int sequence, int kv_head) {
   }
 }
 
-/// A block for each row of o, a thread for each of its elements. Parts in order: the same bits every time.
+/// A block for each row of o, a thread for each of its elements. All parts' largest scores and factors are there
+/// after two waits for memory, however many parts there are. The same bits every time.
 template <class T, int kHead, bool kOverlaps>
 __global__ void __launch_bounds__(kHead) paged_decode_join_kernel(Operands<T> p, Parts parts) {
+  QUAD_SHARED(float, tops, [kHead]);
+  QUAD_SHARED(float, factors, [kHead]);
+  QUAD_SHARED(float, totals, [kHead]);
   if constexpr (kOverlaps) ptx::griddepcontrol_wait();  // the parts are there
   int const column = static_cast<int>(threadIdx.x), row = static_cast<int>(blockIdx.x);
-  int const count = divide_up(p.lengths[row / p.heads], parts.each);
+  int const count = parts.division.count(p.lengths[row / p.heads]);
   float top = attention::lowest();
-  for (int part = 0; part < count; ++part) top = fmaxf(top, parts.of<kHead>(row, part)[kHead]);
+  for (int part = column; part < count; part += kHead) {
+    top = fmaxf(top, parts.of<kHead>(row, part)[kHead]);
+  }
+  tops[column] = top;
+  __syncthreads();  // the largest scores of all threads are there
+  for (int i = 0; i < min(count, kHead); ++i) top = fmaxf(top, tops[i]);
   float value = 0, total = 0;
-  for (int part = 0; part < count; ++part) {
-    float const* const from = parts.of<kHead>(row, part);
-    float const factor = expf(from[kHead] - top);
-    value += from[column] * factor;
-    total += from[kHead + 1] * factor;
+  for (int first = 0; first < count; first += kHead) {
+    int const together = min(kHead, count - first);
+    __syncthreads();  // nobody reads the factors before
+    if (column < together) {
+      float const* const from = parts.of<kHead>(row, first + column);
+      factors[column] = expf(from[kHead] - top);
+      totals[column] = from[kHead + 1] * factors[column];
+    }
+    __syncthreads();  // the factors are there
+#pragma unroll 8
+    for (int i = 0; i < together; ++i) {
+      value += parts.of<kHead>(row, first + i)[column] * factors[i];
+      total += totals[i];
+    }
   }
   p.o[static_cast<long long>(row) * kHead + column] = from_f32<T>(total > 0 ? value / total : 0);
 }
@@ -108,8 +150,7 @@ void launch_split(Problem const& problem, device::StreamView stream, Launch cons
   with_type(problem, [&]<class T, int kHead>() {
     auto const p = operands<T>(problem);
     device::Facts const& device = stream.facts();
-    Parts const parts{static_cast<float*>(problem.scratch),
-                      static_cast<int>(tokens_of_part(problem.shape, device)),
+    Parts const parts{static_cast<float*>(problem.scratch), division_of(problem.shape, device),
                       static_cast<int>(max_parts(problem.shape, device))};
     dim3 const grid(static_cast<unsigned>(p.kv_heads), static_cast<unsigned>(p.sequences),
                     static_cast<unsigned>(parts.of_sequence));

@@ -26,7 +26,7 @@ struct Cache {
 };
 
 /// Nothing, a token, blocks that are full and partly filled, parts of sequences, groups of 1 to 16 heads,
-/// whole blocks of equal sequences.
+/// whole blocks of equal sequences, large and small parts.
 inline std::vector<Cache> const kCaches{
     {.heads = 4, .kv_heads = 2, .block_size = 8, .lengths = {0, 1, 7, 8, 53}},
     {.heads = 8, .kv_heads = 1, .head_size = 128, .block_size = 16, .lengths = {70, 300}},
@@ -39,6 +39,7 @@ inline std::vector<Cache> const kCaches{
     {.heads = 2, .kv_heads = 2, .block_size = 64, .pool = Pool::in_order, .lengths = {128, 140}},
     {.heads = 2, .kv_heads = 1, .lengths = {}},
     {.heads = 4, .kv_heads = 2, .head_size = 128, .lengths = {96, 96, 96}},
+    {.heads = 8, .kv_heads = 8, .lengths = {2200, 2100, 200}},
 };
 
 /// Latent keys: tiles that are not full, blocks smaller and larger than a tile, more heads than a tile has, one
