@@ -44,14 +44,22 @@ double Shape::pairs() const {
   return rows * k - rows * (rows - 1) / 2;
 }
 
-Problem unallocated(Shape const& x, core::DataType type) {
-  device::MatrixView const of_queries{nullptr, type, x.batch * x.heads * x.queries, x.head_size,
-                                      x.head_size};
-  device::MatrixView const of_keys{nullptr, type, x.batch * x.kv_heads * x.keys, x.head_size,
-                                   x.head_size};
+Problem unallocated(Shape const& x, core::DataType type, bool by_tokens) {
+  auto const tensor = [&](std::int64_t heads, std::int64_t rows) {
+    std::int64_t const cols = by_tokens ? heads * x.head_size : x.head_size;
+    return device::MatrixView{nullptr, type, x.batch * (by_tokens ? rows : heads * rows), cols,
+                              cols};
+  };
+  device::MatrixView const of_queries = tensor(x.heads, x.queries);
+  device::MatrixView const of_keys = tensor(x.kv_heads, x.keys);
   device::MatrixView of_results = of_queries;
   of_results.type = result_type(type);
-  return {.shape = x, .q = of_queries, .k = of_keys, .v = of_keys, .o = of_results};
+  return {.shape = x,
+          .q = of_queries,
+          .k = of_keys,
+          .v = of_keys,
+          .o = of_results,
+          .by_tokens = by_tokens};
 }
 
 ProblemFacts facts_of(Problem const& p) {
@@ -75,7 +83,14 @@ std::string shape_error(Shape const& x) {
 void require_consistent(Problem const& problem) {
   std::string const error = shape_error(problem.shape);
   QUAD_REQUIRE(error.empty(), "attention: " + error);
-  Problem const like = unallocated(problem.shape, problem.q.type);
+  Problem like = unallocated(problem.shape, problem.q.type, problem.by_tokens);
+  if (problem.by_tokens) {
+    QUAD_REQUIRE(problem.shape.batch == 1, "attention: tokens of one sequence alone");
+    like.q = with_gaps(like.q, problem.q);
+    like.k = with_gaps(like.k, problem.k);
+    like.v = with_gaps(like.v, problem.v);
+    like.o = with_gaps(like.o, problem.o);
+  }
   QUAD_REQUIRE(is_like(problem.q, like.q),
                "attention: q is not (batch heads queries) x head_size without gaps");
   QUAD_REQUIRE(is_like(problem.k, like.k) && is_like(problem.v, like.v),
@@ -135,6 +150,7 @@ double ErrorBound::operator()(Row const& row, double o, double deviation) const 
 }
 
 std::string unsupported_head(Problem const& p) {
+  if (p.by_tokens) return "takes the rows of a head one after the other";
   if (p.shape.head_size <= 128) return {};
   return fmt::format("takes head sizes 64 and 128, this is {}", p.shape.head_size);
 }

@@ -47,6 +47,10 @@ struct Problem {
   device::MatrixView k;  ///< batch x kv_heads x keys rows, without gaps
   device::MatrixView v;  ///< like k
   device::MatrixView o;  ///< like q; of e4m3 bf16, for 8 bits would round more than the sums do
+  /// Of one sequence, for variants that take it: instead the heads of a token lie side by side, as a product
+  /// leaves them. q and o are queries x (heads head_size), k and v keys x (kv_heads head_size), with gaps
+  /// between rows where they are columns of more.
+  bool by_tokens = false;
   /// On a GPU: as much as the variant's scratch_bytes() says, aligned to 256 bytes.
   void* scratch = nullptr;
   std::size_t scratch_bytes = 0;
@@ -57,7 +61,18 @@ constexpr core::DataType result_type(core::DataType type) {
   return type == core::DataType::e4m3 ? core::DataType::bf16 : type;
 }
 /// A problem whose tensors have no memory yet.
-Problem unallocated(Shape const& shape, core::DataType type);
+Problem unallocated(Shape const& shape, core::DataType type, bool by_tokens = false);
+
+/// Elements of one of the tensors: from its beginning to a head of one of the sequences, and to the next row of
+/// that head.
+struct Steps {
+  std::int64_t head = 0, row = 0;
+};
+/// Of q and o, which have `rows` = queries of a head, or k and v, which have keys.
+inline Steps steps_of(Problem const& problem, device::MatrixView const& tensor, std::int64_t rows) {
+  std::int64_t const d = problem.shape.head_size;
+  return problem.by_tokens ? Steps{d, tensor.ld} : Steps{rows * d, d};
+}
 
 /// Ends the job unless shape, extents and types fit together. batch, queries and keys may be 0.
 void require_consistent(Problem const& problem);
@@ -118,7 +133,8 @@ class ErrorBound {
 Variants<Problem> variants();
 ProblemFacts facts_of(Problem const& problem);
 
-/// For Specifics::unsupported: of variants that have no head size of 256.
+/// For Specifics::unsupported: of variants that have no head size of 256, and no tokens whose heads are side by
+/// side.
 std::string unsupported_head(Problem const& problem);
 /// Of kernels that count the elements of a head in 32 bits.
 std::string unsupported_extent(Problem const& problem);

@@ -293,7 +293,7 @@ class WarpgroupRows {
   }
 
   /// Stores the rows before row `count` of the tile.
-  __device__ void store(Stored<T>* o, int count) {
+  __device__ void store(Stored<T>* o, long long row_step, int count) {
     float factor[2];
 #pragma unroll
     for (int half = 0; half < 2; ++half) {
@@ -307,8 +307,8 @@ class WarpgroupRows {
     for (int i = 0; i < kAccumulators; i += 2) {
       int const half = i / 2 % 2, row = row_of(half);
       if (row >= count) continue;
-      auto* const to =
-          reinterpret_cast<std::uint32_t*>(o + row * kHead + ptx::accumulator_column(thread_, i));
+      auto* const to = reinterpret_cast<std::uint32_t*>(o + row * row_step +
+                                                        ptx::accumulator_column(thread_, i));
       *to = pair_of<Stored<T>>(sum(i) * factor[half], sum(i + 1) * factor[half]);
     }
   }
@@ -393,7 +393,7 @@ __global__ void __launch_bounds__(Tiles<kHead, sizeof(T)>::kThreads, 1)
     attention_flash_wgmma_kernel(const __grid_constant__ ptx::TensorMap q,
                                  const __grid_constant__ ptx::TensorMap k,
                                  const __grid_constant__ ptx::TensorMap v, Operands<T> p,
-                                 int section) {
+                                 Steps o_steps, int section) {
   QUAD_DYNAMIC_SHARED(unsigned char, shared);
   using Tile = Tiles<kHead, sizeof(T)>;
   constexpr int kKeys = Tile::kKeys, kKeyBytes = Tile::kKeyBytes;
@@ -502,21 +502,23 @@ __global__ void __launch_bounds__(Tiles<kHead, sizeof(T)>::kThreads, 1)
       release(barriers.values.empty[v_state.stage]);
       v_state.advance();
     }
-    rows.store(p.o + first_query<kHead>(p, work.head) + work.first * kHead, p.queries - work.first);
+    rows.store(p.o + work.head * o_steps.head + work.first * o_steps.row, o_steps.row,
+               p.queries - work.first);
   });
 }
 
 /// Heads of rows of kHead elements; a box has 128 bytes of `box_rows` rows of a head.
 template <int kHead>
-ptx::TensorMap map_of(device::MatrixView const& x, std::int64_t heads, std::int64_t rows,
-                      unsigned box_rows) {
+ptx::TensorMap map_of(Problem const& problem, device::MatrixView const& x, std::int64_t heads,
+                      std::int64_t rows, unsigned box_rows) {
   if (heads == 0 || rows == 0) return {};  // nothing is loaded
   auto const box_columns = static_cast<unsigned>(128 / core::size_of(x.type));
+  Steps const steps = steps_of(problem, x, rows);
   return ptx::make_tensor_map({.data = x.data,
                                .type = x.type,
                                .dimensions = 3,
                                .extents = {heads, rows, kHead},
-                               .strides = {rows * kHead, kHead},
+                               .strides = {steps.head, steps.row},
                                .box = {1, box_rows, box_columns},
                                .swizzle = ptx::Swizzle::bytes_128});
 }
@@ -617,12 +619,13 @@ void launch(Problem const& problem, device::StreamView stream) {
       k = PermutedKeys::map_of(problem.k, Tile::kKeys);
       v = map_of_transposed(problem, Tile::kKeys, stream);
     } else {
-      k = map_of<kHead>(problem.k, x.batch * x.kv_heads, x.keys, Tile::kKeys);
-      v = map_of<kHead>(problem.v, x.batch * x.kv_heads, x.keys, Tile::kKeys);
+      k = map_of<kHead>(problem, problem.k, x.batch * x.kv_heads, x.keys, Tile::kKeys);
+      v = map_of<kHead>(problem, problem.v, x.batch * x.kv_heads, x.keys, Tile::kKeys);
     }
     QUAD_LAUNCH((attention_flash_wgmma_kernel<T, kHead>), static_cast<unsigned>(blocks),
                 Tile::kThreads, (kSharedBytes<kHead, sizeof(T)>), stream,
-                map_of<kHead>(problem.q, x.batch * x.heads, x.queries, Tile::kQueries), k, v, p,
+                map_of<kHead>(problem, problem.q, x.batch * x.heads, x.queries, Tile::kQueries), k,
+                v, p, steps_of(problem, problem.o, x.queries),
                 known_section_of(x, Tile::kQueries, blocks, stream.facts()));
   };
   auto const with_head = [&]<class T>() {
@@ -642,6 +645,7 @@ void launch(Problem const& problem, device::StreamView stream) {
 #endif  // QUAD_KERNELS
 
 std::string unsupported(Problem const& p) {
+  if (p.q.type == core::DataType::e4m3 && p.by_tokens) return unsupported_head(p);
   if (p.q.type == core::DataType::e4m3 && (p.shape.head_size != 128 || p.shape.keys % 16 != 0)) {
     return "takes e4m3 of head size 128, with a multiple of 16 keys";
   }
@@ -662,6 +666,7 @@ extern constinit Variant<Problem> const flash_wgmma{
      .needs = {.compute_capability = 90,
                .exact_capability = true,
                .shared_bytes = kSharedBytes<256, 2>,
+               .ld_bytes = kPieceBytes,
                .alignment = kPieceBytes,
                .other = "up to 65535 heads of all sequences; e4m3: head size 128, a multiple of 16 "
                         "keys, scratch"},

@@ -25,8 +25,10 @@ template <class T, class Out = T>
 void attend(Problem const& problem, device::StreamView stream) {
   std::int64_t const d = problem.shape.head_size;
   auto const visible = [&](std::int64_t query) { return problem.shape.visible(query); };
+  std::int64_t const queries = problem.shape.queries;
+  Steps const of_o = steps_of(problem, problem.o, queries);
   auto const store = [&](std::int64_t row, float, float total, float const* sums) {
-    Out* const o = problem.o.as<Out>() + row * d;
+    Out* const o = problem.o.as<Out>() + row / queries * of_o.head + row % queries * of_o.row;
     float const factor = total > 0 ? 1 / total : 0;
     for (std::int64_t e = 0; e < d; ++e) o[e] = static_cast<Out>(sums[e] * factor);
   };

@@ -149,9 +149,12 @@ class TiledAttention {
     thread_local Tiles of_64{64}, of_128{128}, of_256{256};
     Tiles& t = d_ == 64 ? of_64 : d_ == 128 ? of_128 : of_256;
     std::int64_t const first = tile * kQueries, count = std::min(kQueries, rows_ - first);
-    T const* const q = p_.q.as<T>() + (kv_head * rows_ + first) * d_;
-    for (std::int64_t e = 0; e < kQueries * d_; ++e) {
-      t.q[static_cast<std::size_t>(e)] = e < count * d_ ? static_cast<float>(q[e]) : 0;
+    Steps const of_q = steps_of(p_, p_.q, z_.queries);
+    std::fill(t.q.begin() + count * d_, t.q.end(), 0.0F);
+    for (std::int64_t r = 0; r < count; ++r) {
+      std::int64_t const row = kv_head * rows_ + first + r;
+      T const* const q = p_.q.as<T>() + row / z_.queries * of_q.head + row % z_.queries * of_q.row;
+      std::transform(q, q + d_, t.q.begin() + r * d_, [](T x) { return static_cast<float>(x); });
     }
     std::fill(t.o.begin(), t.o.end(), 0.0F);
     std::fill_n(t.largest, kQueries, kLowest);
@@ -170,21 +173,23 @@ class TiledAttention {
   /// Keys by panels of kCols with an element of all of them together, values row by row.
   void read_keys(Tiles& t, std::int64_t kv_head, std::int64_t key) const {
     std::int64_t const count = std::min(kKeys, z_.keys - key);
-    std::int64_t const at = (kv_head * z_.keys + key) * d_;
-    T const* const k = p_.k.as<T>() + at;
-    T const* const v = p_.v.as<T>() + at;
+    Steps const of_k = steps_of(p_, p_.k, z_.keys), of_v = steps_of(p_, p_.v, z_.keys);
+    T const* const k = p_.k.as<T>() + kv_head * of_k.head + key * of_k.row;
+    T const* const v = p_.v.as<T>() + kv_head * of_v.head + key * of_v.row;
     for (std::int64_t panel = 0; panel < count; panel += kCols) {
       float* const to = t.k.data() + panel * d_;
       for (std::int64_t j = 0; j < kCols; ++j) {
-        T const* const from = k + (panel + j) * d_;
+        T const* const from = k + (panel + j) * of_k.row;
         bool const is_there = panel + j < count;
         for (std::int64_t e = 0; e < d_; ++e) {
           to[e * kCols + j] = is_there ? static_cast<float>(from[e]) : 0;
         }
       }
     }
-    for (std::int64_t e = 0; e < count * d_; ++e) {
-      t.v[static_cast<std::size_t>(e)] = static_cast<float>(v[e]);
+    for (std::int64_t j = 0; j < count; ++j) {
+      T const* const from = v + j * of_v.row;
+      std::transform(from, from + d_, t.v.begin() + j * d_,
+                     [](T x) { return static_cast<float>(x); });
     }
   }
 

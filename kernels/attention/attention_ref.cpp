@@ -24,20 +24,24 @@ template <class T, class Out = T>
 void attend(Problem const& problem) {
   Shape const& x = problem.shape;
   std::int64_t const d = x.head_size;
+  Steps const of_k = steps_of(problem, problem.k, x.keys),
+              of_v = steps_of(problem, problem.v, x.keys),
+              of_q = steps_of(problem, problem.q, x.queries),
+              of_o = steps_of(problem, problem.o, x.queries);
   std::vector<double> weights(static_cast<std::size_t>(x.keys)), sums(static_cast<std::size_t>(d));
   for (std::int64_t head = 0; head < x.batch * x.heads; ++head) {
-    T const* const k = problem.k.as<T>() + head / x.group() * x.keys * d;
-    T const* const v = problem.v.as<T>() + head / x.group() * x.keys * d;
+    T const* const k = problem.k.as<T>() + head / x.group() * of_k.head;
+    T const* const v = problem.v.as<T>() + head / x.group() * of_v.head;
     for (std::int64_t i = 0; i < x.queries; ++i) {
-      T const* const q = problem.q.as<T>() + (head * x.queries + i) * d;
-      Out* const o = problem.o.as<Out>() + (head * x.queries + i) * d;
+      T const* const q = problem.q.as<T>() + head * of_q.head + i * of_q.row;
+      Out* const o = problem.o.as<Out>() + head * of_o.head + i * of_o.row;
       auto const n = static_cast<std::size_t>(x.visible(i));
       double largest = -std::numeric_limits<double>::infinity();
       for (std::size_t j = 0; j < n; ++j) {
         double score = 0;
         for (std::int64_t e = 0; e < d; ++e) {
           score += static_cast<double>(q[e]) *
-                   static_cast<double>(k[static_cast<std::int64_t>(j) * d + e]);
+                   static_cast<double>(k[static_cast<std::int64_t>(j) * of_k.row + e]);
         }
         weights[j] = score * x.scale();
         largest = std::max(largest, weights[j]);
@@ -49,7 +53,7 @@ void attend(Problem const& problem) {
         total += weight;
         for (std::int64_t e = 0; e < d; ++e) {
           sums[static_cast<std::size_t>(e)] +=
-              weight * static_cast<double>(v[static_cast<std::int64_t>(j) * d + e]);
+              weight * static_cast<double>(v[static_cast<std::int64_t>(j) * of_v.row + e]);
         }
       }
       for (std::int64_t e = 0; e < d; ++e) {

@@ -27,7 +27,8 @@ namespace quadrille::kernels::attention {
 namespace {
 
 std::size_t scratch_bytes(Problem const& p, device::Facts const&) {
-  return sizeof(float) * static_cast<std::size_t>(p.q.rows);
+  Shape const& x = p.shape;
+  return sizeof(float) * static_cast<std::size_t>(x.batch * x.heads * x.queries);
 }
 
 #ifdef QUADRILLE_CUDNN
@@ -36,27 +37,34 @@ using cudnn::Descriptor;
 
 enum Tensor : std::int64_t { kQ = 1, kK, kV, kO, kSums, kScale, kHidden, kFirstVirtual };
 
+/// Of sequences, heads, rows and elements.
+std::vector<std::int64_t> strides_of(Problem const& p, device::MatrixView const& tensor,
+                                     std::int64_t heads, std::int64_t rows) {
+  Steps const steps = steps_of(p, tensor, rows);
+  return {heads * rows * p.shape.head_size, steps.head, steps.row, 1};
+}
+
 /// The graph of single operations.
 class Composite {
  public:
   Composite(Problem const& p, cudnnHandle_t handle)
       : x_{p.shape}, type_{cudnn::data_type(p.q.type)} {
-    auto const of_head = [&](Tensor id, std::int64_t heads,
+    auto const of_head = [&](Tensor id, device::MatrixView const& tensor, std::int64_t heads,
                              std::int64_t rows) -> Descriptor const& {
       return graph_.add_tensor({.id = id,
                                 .type = type_,
                                 .extents = {x_.batch, heads, rows, x_.head_size},
-                                .strides = strides(heads, rows, x_.head_size)});
+                                .strides = strides_of(p, tensor, heads, rows)});
     };
-    Descriptor const& q = of_head(kQ, x_.heads, x_.queries);
-    std::vector<std::int64_t> const rows = strides(x_.kv_heads, x_.keys, x_.head_size);
+    Descriptor const& q = of_head(kQ, p.q, x_.heads, x_.queries);
+    std::vector<std::int64_t> const rows = strides_of(p, p.k, x_.kv_heads, x_.keys);
     Descriptor const& k =
         graph_.add_tensor({.id = kK,
                            .type = type_,
                            .extents = {x_.batch, x_.kv_heads, x_.head_size, x_.keys},
                            .strides = {rows[0], rows[1], 1, rows[2]}});
-    Descriptor const& v = of_head(kV, x_.kv_heads, x_.keys);
-    Descriptor const& o = of_head(kO, x_.heads, x_.queries);
+    Descriptor const& v = of_head(kV, p.v, x_.kv_heads, x_.keys);
+    Descriptor const& o = of_head(kO, p.o, x_.heads, x_.queries);
     Descriptor const& sums = graph_.add_tensor({.id = kSums,
                                                 .extents = {x_.batch, x_.heads, x_.queries, 1},
                                                 .strides = strides(x_.heads, x_.queries, 1)});
@@ -177,18 +185,18 @@ constexpr std::size_t kFirstWithOneOperation = 91301;
 cudnn::Graph of_one_operation(Problem const& p, cudnnHandle_t handle) {
   Shape const& x = p.shape;
   cudnn::Graph graph;
-  auto const tensor = [&](Tensor id, std::int64_t heads, std::int64_t rows) -> Descriptor const& {
-    return graph.add_tensor(
-        {.id = id,
-         .type = cudnn::data_type(p.q.type),
-         .extents = {x.batch, heads, rows, x.head_size},
-         .strides = {heads * rows * x.head_size, rows * x.head_size, x.head_size, 1}});
+  auto const tensor = [&](Tensor id, device::MatrixView const& view, std::int64_t heads,
+                          std::int64_t rows) -> Descriptor const& {
+    return graph.add_tensor({.id = id,
+                             .type = cudnn::data_type(p.q.type),
+                             .extents = {x.batch, heads, rows, x.head_size},
+                             .strides = strides_of(p, view, heads, rows)});
   };
   Descriptor operation{CUDNN_BACKEND_OPERATION_SDPA_FWD_DESCRIPTOR};
-  operation.set(CUDNN_ATTR_OPERATION_SDPA_FWD_QDESC, tensor(kQ, x.heads, x.queries));
-  operation.set(CUDNN_ATTR_OPERATION_SDPA_FWD_KDESC, tensor(kK, x.kv_heads, x.keys));
-  operation.set(CUDNN_ATTR_OPERATION_SDPA_FWD_VDESC, tensor(kV, x.kv_heads, x.keys));
-  operation.set(CUDNN_ATTR_OPERATION_SDPA_FWD_ODESC, tensor(kO, x.heads, x.queries));
+  operation.set(CUDNN_ATTR_OPERATION_SDPA_FWD_QDESC, tensor(kQ, p.q, x.heads, x.queries));
+  operation.set(CUDNN_ATTR_OPERATION_SDPA_FWD_KDESC, tensor(kK, p.k, x.kv_heads, x.keys));
+  operation.set(CUDNN_ATTR_OPERATION_SDPA_FWD_VDESC, tensor(kV, p.v, x.kv_heads, x.keys));
+  operation.set(CUDNN_ATTR_OPERATION_SDPA_FWD_ODESC, tensor(kO, p.o, x.heads, x.queries));
   operation.set(
       CUDNN_ATTR_OPERATION_SDPA_FWD_SCALEDESC,
       graph.add_tensor(
@@ -210,7 +218,7 @@ std::vector<cudnn::Graph> graphs_of(Problem const& p, cudnnHandle_t handle) {
 }
 
 /// What decides which plan is the fastest.
-using Key = std::array<std::int64_t, 8>;
+using Key = std::array<std::int64_t, 12>;
 Key key_of(Problem const& p) {
   Shape const& x = p.shape;
   return {x.batch,
@@ -220,7 +228,11 @@ Key key_of(Problem const& p) {
           x.keys,
           x.head_size,
           static_cast<std::int64_t>(x.mask),
-          static_cast<std::int64_t>(p.q.type)};
+          static_cast<std::int64_t>(p.q.type),
+          p.q.ld,
+          p.k.ld,
+          p.v.ld,
+          p.o.ld};
 }
 
 cudnn::Choices<Key>& choices() {

@@ -11,4 +11,10 @@ inline bool is_like(device::MatrixView const& a, device::MatrixView const& b) {
   return a.type == b.type && a.rows == b.rows && a.cols == b.cols && a.ld == b.ld;
 }
 
+/// With gaps between rows, as wide as those of another where that has room for its rows.
+inline device::MatrixView with_gaps(device::MatrixView view, device::MatrixView const& like) {
+  if (like.ld > view.ld) view.ld = like.ld;
+  return view;
+}
+
 }  // namespace quadrille::kernels

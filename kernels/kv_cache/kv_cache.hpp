@@ -48,7 +48,7 @@ struct Problem {
   Shape shape{};
   Action action = Action::write;
   std::int64_t count = 0;           ///< of tokens, or pairs
-  device::MatrixView new_k, new_v;  ///< write: count x (kv_heads head_size), without gaps
+  device::MatrixView new_k, new_v;  ///< write: count x (kv_heads head_size)
   device::MatrixView k, v;  ///< blocks x kv_heads x block_size rows of head_size, without gaps
   device::MatrixView host_k, host_v;     ///< swaps: like k and v, of blocks that the device reaches
   std::int32_t const* places = nullptr;  ///< slots of tokens, or pairs of blocks

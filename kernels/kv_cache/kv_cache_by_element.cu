@@ -27,6 +27,7 @@ template <class T>
 struct Tensors {
   T *k, *v;
   T const *from_k, *from_v;
+  std::int64_t ld_k, ld_v;  ///< of the rows of new tokens
 };
 
 template <class T>
@@ -38,8 +39,9 @@ __global__ void __launch_bounds__(kThreads)
   std::int64_t const row = e / shape.head_size, token = row / shape.kv_heads,
                      head = row % shape.kv_heads, slot = slots[token];
   std::int64_t const to = shape.row_of(slot, head) * shape.head_size + e % shape.head_size;
-  all.k[to] = all.from_k[e];
-  all.v[to] = all.from_v[e];
+  std::int64_t const at = e - token * shape.kv_heads * shape.head_size;
+  all.k[to] = all.from_k[token * all.ld_k + at];
+  all.v[to] = all.from_v[token * all.ld_v + at];
 }
 
 template <class T>
@@ -58,9 +60,12 @@ __global__ void __launch_bounds__(kThreads)
 template <class T>
 void launch_as(Problem const& p, device::StreamView stream) {
   Ends const ends = ends_of(p);
-  Tensors<T> const all{static_cast<T*>(ends.to_k.data), static_cast<T*>(ends.to_v.data),
+  Tensors<T> const all{static_cast<T*>(ends.to_k.data),
+                       static_cast<T*>(ends.to_v.data),
                        static_cast<T const*>(ends.from_k.data),
-                       static_cast<T const*>(ends.from_v.data)};
+                       static_cast<T const*>(ends.from_v.data),
+                       p.new_k.ld,
+                       p.new_v.ld};
   bool const is_write = p.action == Action::write;
   std::int64_t const each =
       (is_write ? p.shape.kv_heads : p.shape.rows_of_block()) * p.shape.head_size;

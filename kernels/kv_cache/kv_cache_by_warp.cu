@@ -31,6 +31,7 @@ constexpr int kWords = 4;  // of a lane, of k and of v, at a time
 struct Tensors {
   uint4 *k, *v;
   uint4 const *from_k, *from_v;
+  std::int64_t ld_k, ld_v;  ///< words from a new token to the next
 };
 
 /// Of a warp: lane's words first + lane, first + lane + 32 ... of k and v, those below `count`, to where
@@ -65,13 +66,13 @@ __global__ void __launch_bounds__(kThreads)
   if (token >= tokens) return;
   int const slot = slots[token], each = kv_heads << head_shift;
   std::int64_t const block = slot >> block_shift, row = slot & ((1 << block_shift) - 1);
-  std::int64_t const from = std::int64_t{token} * each;
 #pragma unroll 1
   for (int first = 0; first < each; first += kWords * 32) {
-    move(all.k, all.v, all.from_k + from, all.from_v + from, first, each, [&](int word) {
-      int const head = word >> head_shift, at = word & ((1 << head_shift) - 1);
-      return ((((block * kv_heads + head) << block_shift) + row) << head_shift) + at;
-    });
+    move(all.k, all.v, all.from_k + token * all.ld_k, all.from_v + token * all.ld_v, first, each,
+         [&](int word) {
+           int const head = word >> head_shift, at = word & ((1 << head_shift) - 1);
+           return ((((block * kv_heads + head) << block_shift) + row) << head_shift) + at;
+         });
   }
 }
 
@@ -93,10 +94,16 @@ int shift_of(std::int64_t power) { return std::countr_zero(static_cast<std::uint
 void launch(Problem const& p, device::StreamView stream) {
   if (p.count == 0) return;
   Ends const ends = ends_of(p);
-  Tensors const all{static_cast<uint4*>(ends.to_k.data), static_cast<uint4*>(ends.to_v.data),
+  auto const in_words = [&](std::int64_t elements) {
+    return elements * static_cast<std::int64_t>(core::size_of(p.k.type)) / 16;
+  };
+  Tensors const all{static_cast<uint4*>(ends.to_k.data),
+                    static_cast<uint4*>(ends.to_v.data),
                     static_cast<uint4 const*>(ends.from_k.data),
-                    static_cast<uint4 const*>(ends.from_v.data)};
-  auto const words = static_cast<std::int64_t>(core::size_of(p.k.type)) * p.shape.head_size / 16;
+                    static_cast<uint4 const*>(ends.from_v.data),
+                    in_words(p.new_k.ld),
+                    in_words(p.new_v.ld)};
+  std::int64_t const words = in_words(p.shape.head_size);
   auto const grid = [](std::int64_t warps) {
     return dim3(static_cast<unsigned>((warps + kWarps - 1) / kWarps));
   };
@@ -120,7 +127,7 @@ extern constinit Variant<Problem> const by_warp{
     {.name = "by_warp",
      .where = Where::cuda,
      .types = {core::DataType::f32, core::DataType::f16, core::DataType::bf16},
-     .needs = {.alignment = 16},
+     .needs = {.ld_bytes = 16, .alignment = 16},
      .preference = 10,
      .source = "own",
      .summary = "a token or part of a block for each warp, in words of 16 bytes"},

@@ -24,6 +24,7 @@ namespace {
 struct Tensor {
   char* pool;
   char const* rows;
+  std::int64_t row_bytes;  ///< from one to the next
 };
 
 void launch(Problem const& problem, device::StreamView stream) {
@@ -32,19 +33,21 @@ void launch(Problem const& problem, device::StreamView stream) {
     auto const size = static_cast<std::int64_t>(core::size_of(problem.k.type)) * x.head_size;
     std::int64_t const of_block = size * x.rows_of_block();
     Ends const ends = ends_of(problem);
-    Tensor const both[2] = {
-        {static_cast<char*>(ends.to_k.data), static_cast<char const*>(ends.from_k.data)},
-        {static_cast<char*>(ends.to_v.data), static_cast<char const*>(ends.from_v.data)}};
+    auto const tensor = [](device::MatrixView const& to, device::MatrixView const& from) {
+      return Tensor{static_cast<char*>(to.data), static_cast<char const*>(from.data),
+                    from.ld * static_cast<std::int64_t>(core::size_of(from.type))};
+    };
+    Tensor const both[2] = {tensor(ends.to_k, ends.from_k), tensor(ends.to_v, ends.from_v)};
     device::parallel_for(stream, problem.count, [&](std::int64_t i) {
-      for (auto const& [pool, rows] : both) {
+      for (auto const& [pool, rows, row_bytes] : both) {
         if (problem.action != Action::write) {
           std::memcpy(pool + problem.places[2 * i + 1] * of_block,
                       rows + problem.places[2 * i] * of_block, static_cast<std::size_t>(of_block));
           continue;
         }
         for (std::int64_t h = 0; h < x.kv_heads; ++h) {
-          std::memcpy(pool + x.row_of(problem.places[i], h) * size,
-                      rows + (i * x.kv_heads + h) * size, static_cast<std::size_t>(size));
+          std::memcpy(pool + x.row_of(problem.places[i], h) * size, rows + i * row_bytes + h * size,
+                      static_cast<std::size_t>(size));
         }
       }
     });

@@ -18,20 +18,22 @@ namespace quadrille::kernels::kv_cache {
 namespace {
 
 template <class T>
-void write(Problem const& p, T const* from, T* pool) {
+void write(Problem const& p, device::MatrixView const& tokens, T* pool) {
   Shape const& x = p.shape;
+  auto const* const from = static_cast<T const*>(tokens.data);
   for (std::int64_t i = 0; i < p.count; ++i) {
     for (std::int64_t h = 0; h < x.kv_heads; ++h) {
       for (std::int64_t e = 0; e < x.head_size; ++e) {
         pool[x.row_of(p.places[i], h) * x.head_size + e] =
-            from[(i * x.kv_heads + h) * x.head_size + e];
+            from[i * tokens.ld + h * x.head_size + e];
       }
     }
   }
 }
 
 template <class T>
-void copy(Problem const& p, T const* blocks, T* pool) {
+void copy(Problem const& p, device::MatrixView const& pool_of_blocks, T* pool) {
+  auto const* const blocks = static_cast<T const*>(pool_of_blocks.data);
   std::int64_t const size = p.shape.rows_of_block() * p.shape.head_size;
   for (std::int64_t i = 0; i < p.count; ++i) {
     std::int64_t const from = p.places[2 * i], to = p.places[2 * i + 1];
@@ -43,8 +45,8 @@ template <class T>
 void run(Problem const& p) {
   Ends const ends = ends_of(p);
   auto const move = p.action == Action::write ? write<T> : copy<T>;
-  move(p, static_cast<T const*>(ends.from_k.data), static_cast<T*>(ends.to_k.data));
-  move(p, static_cast<T const*>(ends.from_v.data), static_cast<T*>(ends.to_v.data));
+  move(p, ends.from_k, static_cast<T*>(ends.to_k.data));
+  move(p, ends.from_v, static_cast<T*>(ends.to_v.data));
 }
 
 void launch(Problem const& problem, device::StreamView stream) {

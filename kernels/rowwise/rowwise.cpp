@@ -60,7 +60,8 @@ void require_consistent(Problem const& p) {
   std::string const error = shape_error(p.action, shape);
   QUAD_REQUIRE(error.empty(), "rowwise: " + error);
   Problem const like = unallocated(p.action, shape, p.y.type);
-  QUAD_REQUIRE(is_like(p.x, like.x) && is_like(p.y, like.y),
+  device::MatrixView const like_x = p.action == Action::rotary ? with_gaps(like.x, p.x) : like.x;
+  QUAD_REQUIRE(is_like(p.x, like_x) && is_like(p.y, like.y),
                "rowwise: x or y has other extents, or gaps");
   QUAD_REQUIRE(
       !is_norm(p.action) || (is_like(p.weights, like.weights) && is_like(p.sum, like.sum) &&

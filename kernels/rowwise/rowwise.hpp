@@ -37,7 +37,8 @@ struct Problem {
   static constexpr std::string_view kOperation = "rowwise";
 
   Action action = Action::rms_norm;
-  device::MatrixView x;  ///< tokens x n, of swiglu tokens x 2 n; like all tensors without gaps
+  device::MatrixView x;  ///< tokens x n, of swiglu tokens x 2 n; like all tensors without gaps, but
+                         ///< of rotary
   device::MatrixView y;  ///< tokens x n
   // Of norms.
   device::MatrixView residual{}, sum{};  ///< like y; no rows: nothing is added

@@ -71,7 +71,8 @@ __global__ void __launch_bounds__(kThreads)
   auto const j = static_cast<int>(pair % half);
   float const* const cos_sin = p.cos_sin + std::int64_t{p.positions[token]} * p.head_size + j;
   std::int64_t const at = head * p.head_size + j;
-  float const a = to_f32(p.x[at]), b = to_f32(p.x[at + half]);
+  T const* const x = p.x + token * (p.ld_x - p.features) + at;
+  float const a = to_f32(x[0]), b = to_f32(x[half]);
   p.y[at] = from_f32<T>(a * cos_sin[0] - b * cos_sin[half]);
   p.y[at + half] = from_f32<T>(b * cos_sin[0] + a * cos_sin[half]);
 }

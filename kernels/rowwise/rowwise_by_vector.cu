@@ -130,7 +130,8 @@ __global__ void __launch_bounds__(kThreads)
   int const j = static_cast<int>(pair % of_half) * kCount;
   float const* const cos_sin = p.cos_sin + std::int64_t{p.positions[token]} * p.head_size + j;
   std::int64_t const at = head * p.head_size + j;
-  Word<T> const a = Word<T>::load(p.x + at), b = Word<T>::load(p.x + at + half);
+  T const* const pairs_of = p.x + token * (p.ld_x - p.features) + at;
+  Word<T> const a = Word<T>::load(pairs_of), b = Word<T>::load(pairs_of + half);
   Word<T> low, high;
 #pragma unroll
   for (int i = 0; i < kCount; ++i) {

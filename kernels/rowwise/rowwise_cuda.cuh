@@ -16,7 +16,7 @@ template <class T>
 struct Operands {
   T const *x, *residual, *gain, *bias;  ///< null where there is none
   T *sum, *y;
-  std::int64_t features;
+  std::int64_t features, ld_x;
   float const* cos_sin;
   std::int32_t const* positions;
   int head_size;
@@ -33,6 +33,7 @@ Operands<T> operands(Problem const& p) {
           .sum = static_cast<T*>(p.sum.data),
           .y = static_cast<T*>(p.y.data),
           .features = p.features(),
+          .ld_x = p.x.ld,
           .cos_sin = static_cast<float const*>(p.cos_sin.data),
           .positions = p.positions,
           .head_size = static_cast<int>(p.head_size)};

@@ -89,7 +89,7 @@ void rotate(Problem const& p, std::int64_t i) {
   auto const* const cosines = static_cast<float const*>(p.cos_sin.data) + p.positions[i] * d;
   float const* const sines = cosines + half;
   for (std::int64_t first = i * p.features(); first < (i + 1) * p.features(); first += d) {
-    auto const* const x = static_cast<T const*>(p.x.data) + first;
+    auto const* const x = static_cast<T const*>(p.x.data) + i * (p.x.ld - p.features()) + first;
     auto* const y = static_cast<T*>(p.y.data) + first;
     for (std::int64_t j = 0; j < half; ++j) {
       auto const a = static_cast<float>(x[j]), b = static_cast<float>(x[half + j]);

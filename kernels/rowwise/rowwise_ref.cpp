@@ -64,7 +64,7 @@ void rotate(Problem const& p, std::int64_t i) {
   std::int64_t const d = p.head_size, half = d / 2;
   auto const* const cosines = static_cast<float const*>(p.cos_sin.data) + p.positions[i] * d;
   for (std::int64_t first = i * p.features(); first < (i + 1) * p.features(); first += d) {
-    auto const* const x = static_cast<T const*>(p.x.data) + first;
+    auto const* const x = static_cast<T const*>(p.x.data) + i * (p.x.ld - p.features()) + first;
     auto* const y = static_cast<T*>(p.y.data) + first;
     for (std::int64_t j = 0; j < half; ++j) {
       double const c = cosines[j], s = cosines[half + j];

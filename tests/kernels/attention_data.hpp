@@ -192,6 +192,65 @@ Known<T> const& known(Shape const& shape, Sizes const& sizes) {
   return one;
 }
 
+/// What a tensor holds whose rows of a head follow one another, as tokens with all heads side by side, and gaps.
+template <class T>
+std::vector<T> by_tokens(std::vector<T> const& values, std::int64_t heads, Steps const& from,
+                         Steps const& to, std::int64_t rows, std::int64_t head_size) {
+  std::vector<T> moved(static_cast<std::size_t>(rows * to.row));
+  for (std::int64_t e = 0; e < heads * rows * head_size; ++e) {
+    std::int64_t const head = e / (rows * head_size), row = e / head_size % rows,
+                       at = e % head_size;
+    moved[static_cast<std::size_t>(head * to.head + row * to.row + at)] =
+        values[static_cast<std::size_t>(head * from.head + row * from.row + at)];
+  }
+  return moved;
+}
+
+/// The bits of `o`, which the row computes of heads one after the other, from tokens whose heads are side by side.
+template <class T>
+void expect_same_by_tokens(device::Device& device, device::StreamView stream,
+                           Variant<Problem> const& variant, Shape const& shape,
+                           std::vector<Result<T>> const& o) {
+  Known<T> const& one = known<T>(shape, {});
+  Problem const& heads = one.problem;
+  Problem problem = unallocated(shape, core::type_of<T>(), true);
+  std::int64_t gap = 16;
+  for (device::MatrixView* view : {&problem.q, &problem.k, &problem.v, &problem.o}) {
+    view->ld += gap *= 2;  // another of each
+  }
+  auto const moved = [&](std::vector<T> const& values, device::MatrixView const& of_heads,
+                         device::MatrixView const& of_tokens, std::int64_t count,
+                         std::int64_t rows) {
+    return by_tokens(values, count, steps_of(heads, of_heads, rows),
+                     steps_of(problem, of_tokens, rows), rows, shape.head_size);
+  };
+  test::DeviceArray<T> const q{device, stream,
+                               moved(one.in.q, heads.q, problem.q, shape.heads, shape.queries)},
+      k{device, stream, moved(one.in.k, heads.k, problem.k, shape.kv_heads, shape.keys)},
+      v{device, stream, moved(one.in.v, heads.v, problem.v, shape.kv_heads, shape.keys)};
+  test::DeviceArray<Result<T>> const to{
+      device, stream,
+      std::vector<Result<T>>(static_cast<std::size_t>(problem.o.ld * problem.o.rows))};
+  problem.q.data = q.data();
+  problem.k.data = k.data();
+  problem.v.data = v.data();
+  problem.o.data = to.data();
+  if (!variant.unsupported_reason(problem).empty()) return;
+  test::DeviceArray<float> const scratch{
+      device, stream,
+      static_cast<std::int64_t>(variant.scratch_bytes(problem, device.facts()) / 4)};
+  problem.scratch = scratch.data();
+  problem.scratch_bytes = variant.scratch_bytes(problem, device.facts());
+
+  variant.launch(problem, stream);
+  stream.synchronize();
+
+  // Gaps stay as they were.
+  EXPECT_EQ(to.download(),
+            by_tokens(o, shape.heads, steps_of(heads, heads.o, shape.queries),
+                      steps_of(problem, problem.o, shape.queries), shape.queries, shape.head_size));
+}
+
 /// False where the vendor's library does not take the problem, or a kernel one of 8 bits; otherwise all
 /// take any but shifted ones.
 template <class T>
@@ -222,8 +281,13 @@ bool expect_right(device::Device& device, device::StreamView stream,
   variant.launch(problem, stream);
   stream.synchronize();
 
-  expect_elements<Result<T>>(one.elements, o.download());
+  std::vector<Result<T>> const got = o.download();
+  expect_elements<Result<T>>(one.elements, got);
   EXPECT_TRUE(o.intact() && scratch.intact());
+  bool const is_plain = sizes.scores == 1 && sizes.values == 1 &&
+                        sizes.of_values == core::DataKind::uniform &&
+                        offsets.q + offsets.k + offsets.v == 0;
+  if (shape.batch == 1 && is_plain) expect_same_by_tokens<T>(device, stream, variant, shape, got);
   return true;
 }
 

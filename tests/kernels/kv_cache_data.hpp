@@ -18,10 +18,11 @@ struct Move {
   Shape shape;
   Action action = Action::write;
   std::int64_t count = 1;
+  std::int64_t gap = 0;  ///< elements between rows of new tokens
 };
 /// Around the words of a warp, blocks of each size, one head and an odd number.
 inline std::vector<Move> const kMoves{
-    {{1, 64, 8, 6}, Action::write, 1},    {{3, 128, 16, 12}, Action::write, 70},
+    {{1, 64, 8, 6}, Action::write, 1},    {{3, 128, 16, 12}, Action::write, 70, 24},
     {{8, 256, 32, 7}, Action::write, 33}, {{5, 64, 128, 2}, Action::write, 0},
     {{1, 64, 8, 6}, Action::copy, 1},     {{3, 128, 16, 12}, Action::copy, 5},
     {{2, 256, 64, 7}, Action::copy, 3},   {{3, 128, 16, 12}, Action::swap_out, 5},
@@ -42,12 +43,12 @@ std::vector<Bits> numbered(std::int64_t size, std::uint32_t array) {
 template <class Bits>
 void expect_moved(device::Device& device, device::StreamView stream, Variant<Problem> const& row,
                   core::DataType type, Move const& move) {
-  auto const& [x, action, count] = move;
+  auto const& [x, action, count, gap] = move;
   SCOPED_TRACE(std::string{row.name} + " " + std::string{core::to_text(action)} + " " +
                std::to_string(count) + " of " + std::to_string(x.head_size));
-  std::int64_t const width = x.kv_heads * x.head_size, of_block = x.block_size * width;
-  std::vector<Bits> const fresh[2] = {numbered<Bits>(count * width, 1),
-                                      numbered<Bits>(count * width, 2)},
+  std::int64_t const width = x.kv_heads * x.head_size, of_block = x.block_size * width,
+                     ld = width + gap;
+  std::vector<Bits> const fresh[2] = {numbered<Bits>(count * ld, 1), numbered<Bits>(count * ld, 2)},
                           before[2] = {numbered<Bits>(x.blocks * of_block, 3),
                                        numbered<Bits>(x.blocks * of_block, 4)};
   // Slots, or first sources and then targets, at a stride that leaves none out and takes none twice.
@@ -67,6 +68,7 @@ void expect_moved(device::Device& device, device::StreamView stream, Variant<Pro
   test::DeviceArray<Bits> const host_k{device, stream, other[0]}, host_v{device, stream, other[1]};
   test::DeviceArray<std::int32_t> const there{device, stream, places};
   Problem problem = unallocated(x, action, count, type);
+  problem.new_k.ld = problem.new_v.ld = ld;
   problem.new_k.data = new_k.data();
   problem.new_v.data = new_v.data();
   problem.k.data = k.data();
@@ -98,7 +100,7 @@ void expect_moved(device::Device& device, device::StreamView stream, Variant<Pro
                            token = place(i) % x.block_size;
         want[static_cast<std::size_t>(block * of_block + (h * x.block_size + token) * x.head_size +
                                       e % x.head_size)] =
-            fresh[tensor][static_cast<std::size_t>(i * width + e)];
+            fresh[tensor][static_cast<std::size_t>(i * ld + e)];
       }
     }
     EXPECT_EQ(got[tensor], want) << (tensor == 0 ? "k" : "v");

@@ -19,7 +19,8 @@ namespace quadrille::kernels::rowwise {
 struct Example {
   Action action;
   Shape shape;
-  double mean = 0;  ///< what is added to x
+  double mean = 0;       ///< what is added to x
+  std::int64_t gap = 0;  ///< elements between rows of x
 };
 /// One element, rows that are no words and fill several, more threads than words, a row of many; a mean
 /// that is large against what differs from it.
@@ -35,14 +36,14 @@ inline std::vector<Example> const kExamples{
     {Action::gelu, {.tokens = 3, .features = 11}},
     {Action::swiglu, {.tokens = 5, .features = 264}},
     {Action::swiglu, {.tokens = 3, .features = 13}, -4},
-    {Action::rotary, {.tokens = 6, .features = 3 * 64, .head_size = 64, .max_positions = 5}},
+    {Action::rotary, {.tokens = 6, .features = 3 * 64, .head_size = 64, .max_positions = 5}, 0, 16},
     {Action::rotary, {.tokens = 9, .features = 2 * 128, .head_size = 128, .max_positions = 7}},
     {Action::rotary, {.tokens = 4, .features = 5 * 6, .head_size = 6, .max_positions = 3}}};
 
 template <class T>
 std::vector<T> random(device::MatrixView const& view, std::uint64_t tag, double mean = 0) {
   std::vector<T> values;
-  for (std::int64_t e = 0; e < view.rows * view.cols; ++e) {
+  for (std::int64_t e = 0; e < view.rows * view.ld; ++e) {
     values.push_back(T(mean + core::generate<double>(core::DataKind::uniform, 1, tag, 0, e)));
   }
   return values;
@@ -53,10 +54,11 @@ std::vector<T> random(device::MatrixView const& view, std::uint64_t tag, double 
 template <class T>
 bool expect_right(device::Device& device, device::StreamView stream, Variant<Problem> const& row,
                   Example const& example) {
-  auto const& [action, shape, offset] = example;
+  auto const& [action, shape, offset, gap] = example;
   SCOPED_TRACE(std::string{row.name} + " " + std::string{core::to_text(action)} + " " +
                std::to_string(shape.tokens) + " x " + std::to_string(shape.features));
   Problem p = unallocated(action, shape, core::type_of<T>());
+  p.x.ld += gap;
   std::vector<T> const x = random<T>(p.x, 1, offset), residual = random<T>(p.residual, 2),
                        weights = random<T>(p.weights, 3);
   std::vector<float> const cos_sin = random<float>(p.cos_sin, 4);
@@ -123,7 +125,8 @@ bool expect_right(device::Device& device, device::StreamView stream, Variant<Pro
                    static_cast<double>(std::abs(bias)));
       } else if (action == Action::rotary) {
         bool const is_low = j % shape.head_size < half;
-        long double const a = of(x, i * n + j), b = of(x, i * n + (is_low ? j + half : j - half));
+        long double const a = of(x, i * p.x.ld + j),
+                          b = of(x, i * p.x.ld + (is_low ? j + half : j - half));
         float const* const c =
             cos_sin.data() + positions[static_cast<std::size_t>(i)] * shape.head_size + j % half;
         expect("y", i, j, got, a * c[0] + (is_low ? -b : b) * c[half], 0,
