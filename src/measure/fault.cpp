@@ -231,8 +231,10 @@ bool damage_input(device::MatrixView const& view, Fault fault, comm::World const
     auto const replace = [&has_changed](std::span<T> part, auto const& by) {
       bool changes = false;
       for (T& value : part) {
-        T const before = std::exchange(value, T(by(static_cast<double>(value))));
-        changes = changes || static_cast<double>(before) != static_cast<double>(value);
+        auto const before =
+            static_cast<double>(std::exchange(value, T(by(static_cast<double>(value)))));
+        // What is no number stays none, and is not equal to itself.
+        changes = changes || (before == before && before != static_cast<double>(value));
       }
       if (changes) has_changed = true;
     };
