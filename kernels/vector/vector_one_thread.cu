@@ -41,6 +41,7 @@ extern constinit Variant<Problem> const one_thread{
     {.name = "one_thread",
      .where = Where::cuda,
      .types = {core::DataType::f64, core::DataType::f32},
+     .preference = -1,
      .source = "PaddleJitLab/CUDATutorial, chapter 02",
      .summary = "1 block of 1 thread: the serial loop"},
     QUAD_KERNEL_LAUNCH(launch)};
