@@ -6,6 +6,8 @@
 
 #include <fmt/format.h>
 
+#include <cmath>
+
 namespace quadrille::kernels::rowwise {
 
 // clang-format off
@@ -49,6 +51,21 @@ std::string shape_error(Action action, Shape const& x) {
                        x.head_size);
   }
   return {};
+}
+
+std::vector<float> cos_sin_of(std::int64_t head_size, std::int64_t positions) {
+  std::vector<double> wavelengths;
+  for (std::int64_t j = 0; j < head_size / 2; ++j) {
+    wavelengths.push_back(
+        std::pow(10000, 2 * static_cast<double>(j) / static_cast<double>(head_size)));
+  }
+  std::vector<float> table;
+  for (std::int64_t position = 0; position < positions; ++position) {
+    auto const p = static_cast<double>(position);
+    for (double const w : wavelengths) table.push_back(static_cast<float>(std::cos(p / w)));
+    for (double const w : wavelengths) table.push_back(static_cast<float>(std::sin(p / w)));
+  }
+  return table;
 }
 
 void require_consistent(Problem const& p) {

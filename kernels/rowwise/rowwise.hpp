@@ -6,6 +6,7 @@
 
 #include <string>
 #include <string_view>
+#include <vector>
 
 namespace quadrille::kernels::rowwise {
 
@@ -63,6 +64,9 @@ Problem unallocated(Action action, Shape const& shape, core::DataType type);
 
 /// Why there is none, with the way out; empty where there is one.
 std::string shape_error(Action action, Shape const& shape);
+/// The cosines and sines of each position p: of angles p / 10000^(2 j / d), for pair j of d / 2.
+std::vector<float> cos_sin_of(std::int64_t head_size, std::int64_t positions);
+
 /// Ends the job unless shape, extents and types fit together.
 void require_consistent(Problem const& problem);
 

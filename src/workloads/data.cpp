@@ -49,6 +49,16 @@ device::Matrix allocate_matrix(device::MatrixView& view, comm::World const& worl
   return matrix;
 }
 
+void read_row(Source const& source, core::DataType type, std::int64_t row, std::span<float> to) {
+  std::uint64_t const key = core::row_key(source.seed, source.tag, row);
+  core::visit_type(type, [&](auto zero) {
+    for (std::size_t e = 0; e < to.size(); ++e) {
+      std::uint64_t const hash = core::element_hash(key, static_cast<std::int64_t>(e));
+      to[e] = static_cast<float>(core::value_from_hash<decltype(zero)>(source.kind, hash));
+    }
+  });
+}
+
 device::Buffer<std::byte> allocate_scratch(std::size_t bytes, comm::World const& world) {
   if (bytes == 0) return {};
   device::Buffer<std::byte> scratch{world.device(), static_cast<std::int64_t>(bytes),

@@ -13,6 +13,7 @@
 #include <cmath>
 #include <cstdint>
 #include <functional>
+#include <span>
 #include <string>
 #include <vector>
 
@@ -76,6 +77,9 @@ struct Source {
   }
 };
 
+/// Elements of a row of it, from the first on, in a type, as f32 has them.
+void read_row(Source const& source, core::DataType type, std::int64_t row, std::span<float> to);
+
 /// Where the elements of a block lie in a generated array: element (i, j) of the block is (rows(i),
 /// cols(j)), or with `transposed` (cols(j), rows(i)).
 struct Region {
@@ -134,6 +138,11 @@ measure::Field whole_of_rank_0(std::string name, device::MatrixView const& view,
 /// hold bits of 1 alone, a NaN that no arithmetic gives.
 std::string shown(double got, int digits = 9);
 
+/// A right element, and what it may be off by.
+struct Expected {
+  double value = 0, allowed = 0;
+};
+
 /// What one rank found; agree() makes a verdict of all of them.
 struct Finding {
   double error = 0;
@@ -149,6 +158,15 @@ struct Finding {
       if (wrong == 0) first_wrong = describe();
       ++wrong;
     }
+  }
+  /// The same of a value, as a share of its bound; `name` is called where it is wrong.
+  template <class Name>
+  void check(Expected const& expected, double got, Name&& name) {
+    double const off = std::abs(got - expected.value);
+    allowed = 1;
+    check(off == 0 ? 0 : off / expected.allowed, 1, [&] {
+      return fmt::format("{}: expected {:.9g}, got {}", name(), expected.value, shown(got));
+    });
   }
   /// Adds what was found further behind.
   void add(Finding const& later) {

@@ -2,7 +2,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "rowwise/rowwise.hpp"
 
-#include "workloads/data.hpp"
+#include "workloads/checks/rowwise.hpp"
 #include "workloads/draws.hpp"
 #include "workloads/tables.hpp"
 
@@ -47,22 +47,6 @@ std::string conflict(core::Case const& spec) {
   if (!error.empty()) return error;
   return elements_conflict(2 * static_cast<double>(spec.size[0]) *
                            static_cast<double>(spec.size[1]));
-}
-
-/// The cosines and sines of each position p: of angles p / 10000^(2 j / d), for pair j of d / 2.
-std::vector<float> cos_sin_of(std::int64_t head_size) {
-  std::vector<double> wavelengths;
-  for (std::int64_t j = 0; j < head_size / 2; ++j) {
-    wavelengths.push_back(
-        std::pow(10000, 2 * static_cast<double>(j) / static_cast<double>(head_size)));
-  }
-  std::vector<float> table;
-  for (std::int64_t position = 0; position < kMaxPositions; ++position) {
-    auto const p = static_cast<double>(position);
-    for (double const w : wavelengths) table.push_back(static_cast<float>(std::cos(p / w)));
-    for (double const w : wavelengths) table.push_back(static_cast<float>(std::sin(p / w)));
-  }
-  return table;
 }
 
 /// All tensors.
@@ -151,70 +135,39 @@ class Rowwise final : public measure::Workload {
   }
 
  private:
-  /// A right element, and what it may be off by.
-  struct Element {
-    double value = 0, allowed = 0;
-  };
-
-  /// A row of y, or of sum.
-  template <class T>
-  std::vector<Element> row_of_result(bool is_sum, std::int64_t i) const {
-    std::int64_t const n = problem_.features();
-    rowwise::ErrorBound const bound{case_.type};
-    auto const x = [&](std::int64_t j) { return static_cast<double>(x_.at<T>(i, j)); };
-    std::vector<Element> row;
-    auto const add = [&](double value, double rounded, double computed) {
-      row.push_back({value, bound(value, rounded, computed)});
-    };
-    if (rowwise::is_norm(problem_.action)) {
-      std::vector<double> r;
-      for (std::int64_t j = 0; j < n; ++j) {
-        double const sum =
-            problem_.has_residual() ? x(j) + static_cast<double>(residual_.at<T>(i, j)) : x(j);
-        if (is_sum) add(sum, 0, 0);
-        r.push_back(static_cast<double>(static_cast<T>(sum)));
-      }
-      if (!is_sum) add_norms<T>(r, add);
-    } else if (problem_.action == Action::rotary) {
-      std::int64_t const d = problem_.head_size, half = d / 2;
-      auto const position = static_cast<std::size_t>(positions_[static_cast<std::size_t>(i)]);
-      for (std::int64_t j = 0; j < n; ++j) {
-        bool const is_low = j % d < half;
-        double const a = x(j), b = x(is_low ? j + half : j - half);
-        auto const at = position * static_cast<std::size_t>(d) + static_cast<std::size_t>(j % half);
-        double const c = cos_sin_[at], s = cos_sin_[at + static_cast<std::size_t>(half)];
-        add(a * c + (is_low ? -b : b) * s, 0, 4 * (std::abs(a) + std::abs(b)));
-      }
-    } else {
-      for (std::int64_t j = 0; j < n; ++j) {
-        double const g = x(j);
-        if (problem_.action == Action::gelu) {
-          add(g * std::erfc(-g / std::sqrt(2.0)) / 2, 0, 8 * std::abs(g));
-        } else {
-          double const y = g / (1 + std::exp(-g)) * x(n + j);
-          add(y, 0, (std::abs(g) + 8) * std::abs(y));
-        }
-      }
-    }
-    return row;
+  std::vector<float> generated(Source const& source, std::int64_t row, std::int64_t count) const {
+    std::vector<float> values(static_cast<std::size_t>(count));
+    read_row(source, case_.type, row, values);
+    return values;
   }
 
-  template <class T, class Add>
-  void add_norms(std::vector<double> const& r, Add const& add) const {
-    auto const n = static_cast<double>(r.size());
-    bool const is_layer = problem_.action == Action::layer_norm;
-    double mean = 0, squares = 0;
-    for (double const value : r) mean += is_layer ? value / n : 0;
-    for (double const value : r) squares += (value - mean) * (value - mean) / n;
-    double const sigma = std::sqrt(squares + rowwise::kNormEpsilon);
-    for (std::size_t j = 0; j < r.size(); ++j) {
-      auto const at = static_cast<std::int64_t>(j);
-      auto const gain = static_cast<double>(weights_.at<T>(0, at));
-      double const bias = is_layer ? static_cast<double>(weights_.at<T>(1, at)) : 0;
-      double const size = std::abs(gain) / sigma;
-      add((r[j] - mean) * gain / sigma + bias, problem_.has_residual() ? size * std::abs(r[j]) : 0,
-          (std::sqrt(n) + 8) * size * (std::abs(r[j]) + std::abs(mean) + sigma) + std::abs(bias));
+  /// A row of y, or of sum.
+  std::vector<Expected> row_of_result(bool is_sum, std::int64_t i) const {
+    std::int64_t const n = problem_.features();
+    std::vector<float> r = generated(x_, i, problem_.x.cols);
+    if (problem_.action == Action::rotary) {
+      auto const d = static_cast<std::size_t>(problem_.head_size);
+      auto const position = static_cast<std::size_t>(positions_[static_cast<std::size_t>(i)]);
+      return expected_rotary(r, std::span{cos_sin_}.subspan(position * d, d), case_.type);
     }
+    if (!rowwise::is_norm(problem_.action)) {
+      return expected_activation(problem_.action, r, case_.type);
+    }
+    if (problem_.has_residual()) {
+      std::vector<Expected> const sums = expected_sum(r, generated(residual_, i, n), case_.type);
+      if (is_sum) return sums;
+      core::visit_type(case_.type, [&](auto zero) {
+        for (std::size_t j = 0; j < r.size(); ++j) {
+          r[j] = static_cast<float>(static_cast<decltype(zero)>(sums[j].value));
+        }
+      });
+    }
+    std::vector<float> weights = generated(weights_, 0, n);
+    if (problem_.action == Action::layer_norm) {
+      std::vector<float> const bias = generated(weights_, 1, n);
+      weights.insert(weights.end(), bias.begin(), bias.end());
+    }
+    return expected_norm(problem_.action, r, problem_.has_residual(), weights, case_.type);
   }
 
   template <class T>
@@ -226,15 +179,12 @@ class Rowwise final : public measure::Workload {
       Finding found;
       for (std::int64_t i = mine.first; i < mine.first + mine.count; ++i) {
         if ((first + i) % stride != 0 && first + i != last) continue;
-        std::vector<Element> const row = row_of_result<T>(is_sum, first + i);
+        std::vector<Expected> const row = row_of_result(is_sum, first + i);
         auto const* const got = static_cast<T const*>(host.data) + i * host.ld;
         for (std::int64_t j = 0; j < host.cols; ++j) {
-          auto const& [want, allowed] = row[static_cast<std::size_t>(column + j)];
-          double const value = static_cast<double>(got[j]), off = std::abs(value - want);
-          found.check(off == 0 ? 0 : off / allowed, 1, [&, want = want] {
-            return fmt::format("{}({}, {}) on rank {}: expected {:.9g}, got {}",
-                               is_sum ? "sum" : "y", first + i, column + j, world.rank(), want,
-                               shown(value));
+          found.check(row[static_cast<std::size_t>(column + j)], static_cast<double>(got[j]), [&] {
+            return fmt::format("{}({}, {}) on rank {}", is_sum ? "sum" : "y", first + i, column + j,
+                               world.rank());
           });
         }
       }
@@ -253,7 +203,7 @@ class Rowwise final : public measure::Workload {
       positions_.push_back(static_cast<std::int32_t>(draw(case_.seed, kPositionTag, i) *
                                                      static_cast<double>(kMaxPositions)));
     }
-    cos_sin_ = cos_sin_of(problem_.head_size);
+    cos_sin_ = rowwise::cos_sin_of(problem_.head_size, kMaxPositions);
     world.stream().copy(problem_.cos_sin.data, cos_sin_.data(), cos_sin_.size() * sizeof(float));
     there_ = uploaded(positions_, world);
     problem_.positions = there_.data();

@@ -16,17 +16,6 @@ constexpr double kInfinity = std::numeric_limits<double>::infinity();
 
 std::size_t at(std::int64_t i) { return static_cast<std::size_t>(i); }
 
-/// A row of a generated tensor.
-void read_row(Source const& source, core::DataType type, std::int64_t row, std::span<float> to) {
-  std::uint64_t const key = core::row_key(source.seed, source.tag, row);
-  core::visit_type(type, [&](auto zero) {
-    for (std::size_t e = 0; e < to.size(); ++e) {
-      std::uint64_t const hash = core::element_hash(key, static_cast<std::int64_t>(e));
-      to[e] = static_cast<float>(core::value_from_hash<decltype(zero)>(source.kind, hash));
-    }
-  });
-}
-
 double scale_of(std::int64_t head_size) { return 1 / std::sqrt(static_cast<double>(head_size)); }
 
 /// Several sums side by side, which the compiler keeps in vectors; n is a multiple of 8.
@@ -41,6 +30,49 @@ double dot(float const* a, float const* b, std::int64_t n) {
 }
 
 }  // namespace
+
+std::vector<Expected> attended(std::span<float const> q, float const* k, float const* v,
+                               std::int64_t n, std::int64_t of_value, Largest const& largest,
+                               kernels::attention::ErrorBound const& bound) {
+  std::int64_t const of_key = std::ssize(q);
+  std::vector<double> weights(at(n)), sums(at(of_value)), squares(at(of_value));
+  double top = -kInfinity;
+  for (std::int64_t j = 0; j < n; ++j) {
+    weights[at(j)] = dot(q.data(), k + j * of_key, of_key) * scale_of(of_key);
+    top = std::max(top, weights[at(j)]);
+  }
+  double total = 0;
+  for (std::int64_t j = 0; j < n; ++j) {
+    double const weight = std::exp(weights[at(j)] - top);
+    total += weight;
+    for (std::int64_t e = 0; e < of_value; ++e) {
+      double const value = v[j * of_value + e], product = weight * value;
+      sums[at(e)] += product;
+      squares[at(e)] += product * value;
+    }
+  }
+  kernels::attention::ErrorBound::Row const facts{
+      .score = scale_of(of_key) * std::sqrt(dot(q.data(), q.data(), of_key)) * largest.key,
+      .weight = n > 0 ? 1 / total : 0,
+      .value = largest.value,
+      .n = n};
+  std::vector<Expected> row;
+  for (std::int64_t e = 0; e < of_value; ++e) {
+    double const want = n > 0 ? sums[at(e)] / total : 0;
+    double const variance = n > 0 ? squares[at(e)] / total - want * want : 0;
+    row.push_back({want, bound(facts, want, std::sqrt(std::max(0.0, variance)))});
+  }
+  return row;
+}
+
+Largest largest_of(std::span<float const> k, std::span<float const> v, std::int64_t of_key) {
+  Largest largest;
+  for (std::size_t first = 0; first < k.size(); first += at(of_key)) {
+    largest.key = std::max(largest.key, std::sqrt(dot(&k[first], &k[first], of_key)));
+  }
+  for (float const x : v) largest.value = std::max(largest.value, double{std::abs(x)});
+  return largest;
+}
 
 AttentionCheck::AttentionCheck(device::MatrixView const& o, core::DataType type,
                                std::int64_t head_size, Sources const& sources, double products,
@@ -142,15 +174,12 @@ AttentionCheck::Keys AttentionCheck::read_keys(Group const& group) const {
     std::span const value{keys.v.data() + j * of_value_, at(of_value_)};
     read_row(sources_.k, type_, row, key);
     read_row(sources_.v, type_, row, value);
-    keys.largest_key = std::max(keys.largest_key, std::sqrt(dot(key.data(), key.data(), of_key_)));
-    float largest = 0;
-    for (float const x : value) largest = std::max(largest, std::abs(x));
-    keys.largest_value = std::max(keys.largest_value, double{largest});
     for (std::size_t e = 0; e < keys.min.size(); ++e) {
       keys.min[e] = std::min(keys.min[e], value[e]);
       keys.max[e] = std::max(keys.max[e], value[e]);
     }
   }
+  keys.largest = largest_of(keys.k, keys.v, of_key_);
   return keys;
 }
 
@@ -159,40 +188,15 @@ void AttentionCheck::judge_row(Finding& finding, Group const& group, Keys const&
   std::int64_t const n = group.visible(row);
   std::vector<float> q(at(of_key_));
   read_row(sources_.q, type_, group.row_of_query(row), q);
-  std::vector<double> weights(at(n)), sums(at(of_value_)), squares(at(of_value_));
-  double largest = -kInfinity;
-  for (std::int64_t j = 0; j < n; ++j) {
-    weights[at(j)] = dot(q.data(), keys.k.data() + j * of_key_, of_key_) * scale_of(of_key_);
-    largest = std::max(largest, weights[at(j)]);
-  }
-  double total = 0;
-  for (std::int64_t j = 0; j < n; ++j) {
-    double const weight = std::exp(weights[at(j)] - largest);
-    total += weight;
-    float const* const v = keys.v.data() + j * of_value_;
-    for (std::int64_t e = 0; e < of_value_; ++e) {
-      double const product = weight * double{v[e]};
-      sums[at(e)] += product;
-      squares[at(e)] += product * double{v[e]};
-    }
-  }
-  kernels::attention::ErrorBound::Row const facts{
-      .score = scale_of(of_key_) * std::sqrt(dot(q.data(), q.data(), of_key_)) * keys.largest_key,
-      .weight = n > 0 ? 1 / total : 0,
-      .value = keys.largest_value,
-      .n = n};
+  std::vector<Expected> const wanted =
+      attended(q, keys.k.data(), keys.v.data(), n, of_value_, keys.largest, bound_);
   double of_values = 0, of_bounds = 0;
   for (std::int64_t e = 0; e < of_value_; ++e) {
-    double const want = n > 0 ? sums[at(e)] / total : 0;
-    double const variance = n > 0 ? squares[at(e)] / total - want * want : 0;
-    double const bound = bound_(facts, want, std::sqrt(std::max(0.0, variance)));
-    double const difference = std::abs(got[at(e)] - want);
-    finding.check(difference == 0 ? 0 : difference / bound, 1, [&] {
-      return fmt::format("{} on rank {}: expected {:.9g}, got {}", group.place(row, e),
-                         world_.rank(), want, shown(got[at(e)]));
-    });
-    of_values += want * want;
-    of_bounds += bound * bound;
+    Expected const& want = wanted[at(e)];
+    finding.check(want, got[at(e)],
+                  [&] { return fmt::format("{} on rank {}", group.place(row, e), world_.rank()); });
+    of_values += want.value * want.value;
+    of_bounds += want.allowed * want.allowed;
   }
   // Nothing but zeros is exact.
   if (sources_.v.kind == core::DataKind::zeros) return;
@@ -204,7 +208,7 @@ void AttentionCheck::judge_range(Finding& finding, Group const& group, Keys cons
                                  std::int64_t row, std::vector<double> const& got) const {
   bool const sees_keys = group.visible(row) > 0;
   double const slack =
-      std::max(core::epsilon_of(o_.type), core::epsilon_of(type_)) * keys.largest_value;
+      std::max(core::epsilon_of(o_.type), core::epsilon_of(type_)) * keys.largest.value;
   for (std::int64_t e = 0; e < of_value_; ++e) {
     double const least = sees_keys ? double{keys.min[at(e)]} - slack : 0;
     double const most = sees_keys ? double{keys.max[at(e)]} + slack : 0;

@@ -8,10 +8,23 @@
 #include <array>
 #include <atomic>
 #include <functional>
+#include <span>
 #include <string>
 #include <vector>
 
 namespace quadrille::workloads {
+
+/// The largest 2-norm of a key, and magnitude of a value.
+struct Largest {
+  double key = 0, value = 0;
+};
+/// Of keys of so many elements, one behind the other, and values.
+Largest largest_of(std::span<float const> k, std::span<float const> v, std::int64_t of_key);
+
+/// A row of o of a query that sees n keys, each of as many elements, and values of `of_value`.
+std::vector<Expected> attended(std::span<float const> q, float const* k, float const* v,
+                               std::int64_t n, std::int64_t of_value, Largest const& largest,
+                               kernels::attention::ErrorBound const& bound);
 
 /// Judges rows of attention from values that are generated again. A row costs as much as it cost to
 /// compute, so that a full check computes all rows up to a number of products, and beyond it one of
@@ -52,8 +65,8 @@ class AttentionCheck {
   /// What a thread knows of a group; f32 holds values of every type here.
   struct Keys {
     std::vector<float> k, v;
-    double largest_key = 0, largest_value = 0;  // 2-norm of a key, magnitude of a value
-    std::vector<float> min, max;                // values of a column, for a full check
+    Largest largest;
+    std::vector<float> min, max;  // values of a column, for a full check
   };
 
   bool is_judged(std::int64_t row) const;
