@@ -82,7 +82,7 @@ std::vector<Ranked> rank(std::size_t candidates, Trial const& trial, Effort cons
 }
 
 std::vector<Ranked> rank(std::size_t candidates, std::function<bool(std::size_t)> const& enqueue,
-                         device::StreamView stream) {
+                         device::StreamView stream, Effort const& effort) {
   using Clock = std::chrono::steady_clock;
   auto const start = Clock::now();
   device::Event begin{stream.device()}, end{stream.device()};
@@ -108,7 +108,7 @@ std::vector<Ranked> rank(std::size_t candidates, std::function<bool(std::size_t)
           },
       .row = row,
       .spent = [&] { return std::chrono::duration<double>(Clock::now() - start).count(); }};
-  return rank(candidates, trial, {});
+  return rank(candidates, trial, effort);
 }
 
 }  // namespace quadrille::kernels

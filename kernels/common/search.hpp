@@ -18,9 +18,9 @@ namespace quadrille::kernels {
 struct Effort {
   double looks_s = 1.25;      ///< after which no further candidate is looked at ...
   std::size_t min_looks = 3;  ///< ... once so many ran
-  double all_s = 2;           ///< after which no further row of launches begins, later by what looks
-                              ///< took beyond their time ...
-  std::size_t min_rows = 1;   ///< ... once so many of the fastest were timed in one
+  double all_s = 2;          ///< after which no further row of launches begins, later by what looks
+                             ///< took beyond their time ...
+  std::size_t min_rows = 1;  ///< ... once so many of the fastest were timed in one
   /// A row is so many launches, but neither shorter nor longer than this: at the power limit one that
   /// draws more runs at a lower clock, which shows after a while.
   double launches = 50, min_row_s = 10e-3, max_row_s = 0.05;
@@ -55,7 +55,7 @@ std::vector<Ranked> rank(std::size_t candidates, Trial const& trial, Effort cons
 /// The same with the clock of a stream, which shows the device behind a gate. `enqueue` says whether the
 /// library takes a candidate. Waits for the stream.
 std::vector<Ranked> rank(std::size_t candidates, std::function<bool(std::size_t)> const& enqueue,
-                         device::StreamView stream);
+                         device::StreamView stream, Effort const& effort = {});
 
 /// "fastest of 12 tried, of 40 candidates", as every row that searches ends its text.
 inline std::string search_text(std::size_t tried, std::size_t candidates) {

@@ -36,7 +36,9 @@ SIZES = {"memory": lambda draw: f"{16 * draw.randint(1, 8)}Ki", "api": lambda dr
          "kv_cache": lambda draw: "(%d,%d,%d,%d)" % (draw.randint(1, 5), draw.randint(1, 90), draw.randint(1, 5),
                                 draw.choice([64, 128, 256])),
          "sampler": lambda draw: "(%d,%d)" % (draw.randint(1, 9), draw.randint(1, 900)),
-         "rowwise": lambda draw: "(%d,%d)" % (draw.randint(1, 60), 64 * draw.randint(1, 9))}
+         "rowwise": lambda draw: "(%d,%d)" % (draw.randint(1, 60), 64 * draw.randint(1, 9)),
+         "decoder": lambda draw: "(%d,%d,%d,2,%d,%d)" % (draw.randint(1, 7), draw.randint(1, 40), draw.choice([128, 256]),
+                                                          draw.randint(1, 2), draw.randint(1, 200))}
 DATA = ["uniform", "normal", "positive", "scaled", "integer", "constant", "zeros"]
 ANY_BITS = ["bits", "inverted"]
 

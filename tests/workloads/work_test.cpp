@@ -344,5 +344,22 @@ TEST(Work, OfRowsCountsTensors) {
   EXPECT_EQ(moved("operation = \"rms_norm\"\nresidual = true"), 3 * (2.0 * (4 * 100 * 64 + 64)));
 }
 
+TEST(Work, OfADecoderCountsItsLayers) {
+  auto const described_as = [](char const* keys) {
+    return described(
+        fmt::format("workload = \"decoder\"\ntype = \"f16\"\nlayers = 3\n"
+                    "size = \"(5,48,256,4,2,600)\"\n{}\n",
+                    keys));
+  };
+  // Weights of a layer: q, k and v, the product behind attention, gates and factors, and down.
+  double const weights = 256.0 * 512 + 256 * 256 + 3.0 * 256 * 600;
+  measure::Description const decode = described_as("phase = \"decode\"");
+  EXPECT_EQ(decode.amount, 3 * 5);
+  EXPECT_EQ(decode.flop, 3 * 3 * (2 * 5 * weights + 4.0 * 5 * 48 * 256));
+  measure::Description const prefill = described_as("phase = \"prefill\"");
+  EXPECT_EQ(prefill.amount, 3 * 5 * 48);
+  EXPECT_EQ(prefill.flop, 3 * 3 * (2 * 5 * 48 * weights + 4.0 * 5 * (48 * 49 / 2) * 256));
+}
+
 }  // namespace
 }  // namespace quadrille::workloads

@@ -1,0 +1,269 @@
+// SPDX-FileCopyrightText: 2026 The Quadrille developers
+// SPDX-License-Identifier: Apache-2.0
+#include "workloads/decoder/check.hpp"
+
+#include "workloads/checks/attention.hpp"
+#include "workloads/checks/rowwise.hpp"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <cmath>
+#include <cstring>
+#include <limits>
+
+namespace quadrille::workloads::decoder {
+
+using kernels::rowwise::Action;
+
+namespace {
+
+std::size_t at(std::int64_t i) { return static_cast<std::size_t>(i); }
+
+/// All of a small matrix.
+std::vector<float> read_block(device::MatrixView const& view, device::StreamView stream) {
+  std::vector<float> values;
+  core::visit_type(view.type, [&](auto zero) {
+    for (auto const x : download<decltype(zero)>(view, stream)) {
+      values.push_back(static_cast<float>(x));
+    }
+  });
+  return values;
+}
+
+}  // namespace
+
+StepCheck::StepCheck(Shape const& shape, Step const& step, core::Case const& spec,
+                     comm::World const& world, std::vector<float> const& cos_sin)
+    : shape_{shape}, step_{step}, case_{spec}, world_{world}, cos_sin_{cos_sin} {
+  std::int64_t const most = spec.check == core::Check::full ? 256 : 5, n = step.rows();
+  std::int64_t const stride = (n + most - 1) / most;
+  // One of each stretch, and the last: there a request ends.
+  for (std::int64_t first = 0; first < n; first += stride) {
+    std::uint64_t const drawn = core::mix(spec.seed + static_cast<std::uint64_t>(first));
+    rows_.push_back(std::min(
+        n - 1, first + static_cast<std::int64_t>(drawn % static_cast<std::uint64_t>(stride))));
+  }
+  if (rows_.back() != n - 1) rows_.push_back(n - 1);
+}
+
+StepCheck::Values StepCheck::read(device::MatrixView const& tensor) const {
+  Values values;
+  for (std::int64_t const row : rows_) {
+    values.push_back(read_block(tensor.block(row, 0, 1, tensor.cols), world_.stream()));
+  }
+  return values;
+}
+
+/// Of a norm: the gain, and the bias behind it.
+std::vector<float> StepCheck::weights_of(Source const& source) const {
+  std::vector<float> weights(at(shape_.hidden));
+  read_row(source, case_.type, 0, weights);
+  if (shape_.is_llama()) return weights;
+  std::vector<float> bias(at(shape_.hidden));
+  read_row(source, case_.type, 1, bias);
+  weights.insert(weights.end(), bias.begin(), bias.end());
+  return weights;
+}
+
+/// Each element of the judged rows; wanted(i) is right for the i-th of them.
+template <class Wanted>
+void StepCheck::judge_rows(std::string const& name, Values const& got, Wanted const& wanted) {
+  finding_.add(judge_all(world_, std::ssize(got), 1, [&](Finding& finding, std::int64_t i) {
+    std::vector<Expected> const row = wanted(at(i));
+    for (std::size_t j = 0; j < row.size(); ++j) {
+      finding.check(row[j], double{got[at(i)][j]}, [&] {
+        return fmt::format("{}({}, {}) on rank {}", name, rows_[at(i)], j, world_.rank());
+      });
+    }
+  }));
+}
+
+void StepCheck::judge_sum(std::string const& name, Values const& x, Values const& residual,
+                          Values const& sum) {
+  judge_rows(name, sum, [&](std::size_t i) { return expected_sum(x[i], residual[i], case_.type); });
+}
+
+void StepCheck::judge_norm(std::string const& name, Values const& sum, Source const& source,
+                           Values const& normed) {
+  std::vector<float> const weights = weights_of(source);
+  Action const norm = shape_.is_llama() ? Action::rms_norm : Action::layer_norm;
+  judge_rows(name, normed, [&](std::size_t i) {
+    return expected_norm(norm, sum[i], false, weights, case_.type);
+  });
+}
+
+void StepCheck::judge_product(std::string const& name, Values const& a, Source const& weights,
+                              std::int64_t columns, Values const& c) {
+  auto const k = static_cast<std::int64_t>(a.front().size());
+  double const alpha = alpha_of(k);
+  kernels::gemm::ErrorBound const bound{case_.type, core::compute_for(case_.type), k};
+  auto const norm_of = [](std::vector<float> const& values) {
+    double squares = 0;
+    for (double const x : values) squares += x * x;
+    return std::sqrt(squares);
+  };
+  std::vector<double> norms;
+  for (std::vector<float> const& row : a) norms.push_back(norm_of(row));
+  auto const judge = [&](Finding& finding, std::int64_t j) {
+    std::vector<float> b(at(k));
+    read_row(weights, case_.type, j, b);
+    double const norm = norm_of(b);
+    for (std::size_t i = 0; i < a.size(); ++i) {
+      double sum = 0;
+      for (std::size_t l = 0; l < b.size(); ++l) sum += double{a[i][l]} * double{b[l]};
+      finding.check(
+          {alpha * sum, bound(alpha * norms[i] * norm, alpha * sum, 0)}, double{c[i][at(j)]},
+          [&] { return fmt::format("{}({}, {}) on rank {}", name, rows_[i], j, world_.rank()); });
+    }
+  };
+  finding_.add(judge_all(world_, columns, check_stride(case_), judge));
+  finding_.add(judge_all(world_, 1, 1,
+                         [&](Finding& finding, std::int64_t) { judge(finding, columns - 1); }));
+}
+
+/// The slots of judged tokens, bit by bit, and that those before and behind them are as they were.
+void StepCheck::judge_cache(std::string const& name, device::MatrixView const& pool,
+                            Values const& tokens, Source const& before) {
+  std::int64_t const d = shape_.head_size();
+  kernels::kv_cache::Shape const cache{
+      .kv_heads = shape_.kv_heads, .head_size = d, .block_size = shape_.block_size};
+  for (std::size_t i = 0; i < rows_.size(); ++i) {
+    std::int64_t const request = step_.request_of(rows_[i]),
+                       position = step_.positions[at(rows_[i])];
+    for (std::int64_t head = 0; head < shape_.kv_heads; ++head) {
+      for (std::int64_t token : {position - 1, position, position + 1}) {
+        bool const is_new = token == position;
+        std::int64_t const end = step_.blocks_of(step_.lengths[at(request)]) * shape_.block_size;
+        bool const is_other =
+            token < 0 || token >= end ||
+            (shape_.phase == Phase::prefill && token < step_.lengths[at(request)]);
+        if (is_other && !is_new) continue;
+        std::int64_t const row = cache.row_of(step_.slot_of(request, token), head);
+        std::vector<float> const got = read_block(pool.block(row, 0, 1, d), world_.stream());
+        std::vector<float> want(at(d));
+        if (is_new) {
+          std::copy_n(tokens[i].begin() + head * d, d, want.begin());
+        } else {
+          read_row(before, case_.type, row, want);
+        }
+        for (std::size_t e = 0; e < want.size(); ++e) {
+          finding_.check({want[e], std::numeric_limits<double>::min()}, double{got[e]}, [&] {
+            return fmt::format("{} of token {} of request {}, head {}, element {} on rank {}", name,
+                               token, request, head, e, world_.rank());
+          });
+        }
+      }
+    }
+  }
+}
+
+void StepCheck::judge_attention(std::string const& name, Tensors const& tensors,
+                                LayerSources const& sources, Values const& q, Values const& o) {
+  std::int64_t const d = shape_.head_size(), group = shape_.heads / shape_.kv_heads;
+  kernels::kv_cache::Shape const cache{
+      .kv_heads = shape_.kv_heads, .head_size = d, .block_size = shape_.block_size};
+  kernels::attention::ErrorBound const bound{case_.type};
+  device::MatrixView const new_k =
+      tensors.k.rows > 0 ? tensors.k
+                         : tensors.qkv.block(0, shape_.hidden, step_.rows(), shape_.of_kv());
+  device::MatrixView const new_v =
+      tensors.qkv.block(0, shape_.hidden + shape_.of_kv(), step_.rows(), shape_.of_kv());
+  for (std::size_t i = 0; i < rows_.size(); ++i) {
+    std::int64_t const request = step_.request_of(rows_[i]), first = step_.first_rows[at(request)],
+                       n = step_.positions[at(rows_[i])] + 1, of_new = rows_[i] - first + 1;
+    std::vector<float> const k_of_new =
+        read_block(new_k.block(first, 0, of_new, shape_.of_kv()), world_.stream());
+    std::vector<float> const v_of_new =
+        read_block(new_v.block(first, 0, of_new, shape_.of_kv()), world_.stream());
+    finding_.add(judge_all(world_, shape_.kv_heads, 1, [&](Finding& finding, std::int64_t head) {
+      std::vector<float> k(at(n * d)), v(at(n * d));
+      for (std::int64_t t = 0; t < n; ++t) {
+        std::span const key{&k[at(t * d)], at(d)}, value{&v[at(t * d)], at(d)};
+        if (t < n - of_new) {
+          std::int64_t const row = cache.row_of(step_.slot_of(request, t), head);
+          read_row(sources.k_pool, case_.type, row, key);
+          read_row(sources.v_pool, case_.type, row, value);
+        } else {
+          std::int64_t const from = (t - (n - of_new)) * shape_.of_kv() + head * d;
+          std::copy_n(k_of_new.begin() + from, d, key.begin());
+          std::copy_n(v_of_new.begin() + from, d, value.begin());
+        }
+      }
+      Largest const largest = largest_of(k, v, d);
+      for (std::int64_t h = head * group; h < (head + 1) * group; ++h) {
+        std::span const query{&q[i][at(h * d)], at(d)};
+        std::vector<Expected> const want =
+            attended(query, k.data(), v.data(), n, d, largest, bound);
+        for (std::int64_t e = 0; e < d; ++e) {
+          finding.check(want[at(e)], double{o[i][at(h * d + e)]}, [&] {
+            return fmt::format("{}({}, {}) on rank {}", name, rows_[i], h * d + e, world_.rank());
+          });
+        }
+      }
+    }));
+  }
+}
+
+void StepCheck::judge_layer(std::int64_t number, Tensors const& t, Tensors const* before,
+                            LayerSources const& sources, Source const& input) {
+  auto const named = [&](char const* tensor) {
+    return fmt::format("{} of layer {}", tensor, number);
+  };
+  std::int64_t const hidden = shape_.hidden, of_kv = shape_.of_kv();
+  Values sum = read(t.sum);
+  if (before != nullptr) {
+    judge_sum(named("sum"), read(before->second_sum), read(before->down), sum);
+  } else {
+    for (std::size_t i = 0; i < sum.size(); ++i) read_row(input, case_.type, rows_[i], sum[i]);
+  }
+  Values const normed = read(t.normed), qkv = read(t.qkv), o = read(t.o),
+               attended = read(t.attended), second_sum = read(t.second_sum),
+               second_normed = read(t.second_normed), up = read(t.up), active = read(t.active),
+               down = read(t.down);
+  judge_norm(named("norm"), sum, sources.weights[kFirstNorm], normed);
+  judge_product(named("qkv"), normed, sources.weights[kQkv], shape_.of_qkv(), qkv);
+  auto const columns = [&](std::int64_t first, std::int64_t count) {
+    Values part;
+    for (std::vector<float> const& row : qkv) {
+      part.emplace_back(row.begin() + first, row.begin() + first + count);
+    }
+    return part;
+  };
+  Values q = columns(0, hidden), k = columns(hidden, of_kv);
+  if (shape_.is_llama()) {
+    auto const turned = [&](Values const& x) {
+      return [&](std::size_t i) {
+        auto const d = at(shape_.head_size());
+        return expected_rotary(x[i], cos_sin_.subspan(at(step_.positions[at(rows_[i])]) * d, d),
+                               case_.type);
+      };
+    };
+    Values const q_there = read(t.q), k_there = read(t.k);
+    judge_rows(named("q"), q_there, turned(q));
+    judge_rows(named("k"), k_there, turned(k));
+    q = q_there;
+    k = k_there;
+  }
+  judge_cache(named("k"), t.k_pool, k, sources.k_pool);
+  judge_cache(named("v"), t.v_pool, columns(hidden + of_kv, of_kv), sources.v_pool);
+  judge_attention(named("o"), t, sources, q, o);
+  judge_product(named("attended"), o, sources.weights[kOut], hidden, attended);
+  judge_sum(named("second sum"), sum, attended, second_sum);
+  judge_norm(named("second norm"), second_sum, sources.weights[kSecondNorm], second_normed);
+  judge_product(named("up"), second_normed, sources.weights[kUp], shape_.of_up(), up);
+  judge_rows(named("active"), active, [&](std::size_t i) {
+    return expected_activation(shape_.is_llama() ? Action::swiglu : Action::gelu, up[i],
+                               case_.type);
+  });
+  judge_product(named("down"), active, sources.weights[kDown], hidden, down);
+}
+
+void StepCheck::judge_last_norm(Tensors const& last, Source const& weights,
+                                device::MatrixView const& sum, device::MatrixView const& normed) {
+  Values const sums = read(sum);
+  judge_sum("last sum", read(last.second_sum), read(last.down), sums);
+  judge_norm("last norm", sums, weights, read(normed));
+}
+
+}  // namespace quadrille::workloads::decoder

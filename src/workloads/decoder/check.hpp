@@ -1,0 +1,65 @@
+// SPDX-FileCopyrightText: 2026 The Quadrille developers
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include "workloads/data.hpp"
+#include "workloads/decoder/layer.hpp"
+
+#include <array>
+#include <span>
+#include <string>
+#include <vector>
+
+namespace quadrille::workloads::decoder {
+
+/// What was generated: of a layer.
+struct LayerSources {
+  std::array<Source, kWeights> weights;
+  Source k_pool, v_pool;
+};
+
+/// Judges a step part by part: each part's results against what is right for the operands that the part before
+/// left in memory, with the bound of that part alone. Bounds that went through all layers would allow
+/// anything; so each is as narrow as that of a single operation, and a wrong part is named. Tokens are sampled,
+/// and columns of products; a full check takes all of them, up to 256 tokens.
+class StepCheck {
+ public:
+  StepCheck(Shape const& shape, Step const& step, core::Case const& spec, comm::World const& world,
+            std::vector<float> const& cos_sin);
+
+  /// `input`: what the first layer's sums are. Blocks.
+  void judge_layer(std::int64_t number, Tensors const& tensors, Tensors const* before,
+                   LayerSources const& sources, Source const& input);
+  void judge_last_norm(Tensors const& last, Source const& weights, device::MatrixView const& sum,
+                       device::MatrixView const& normed);
+  measure::Verdict verdict() const { return agree(world_, finding_); }
+
+ private:
+  /// Judged rows of a tensor.
+  using Values = std::vector<std::vector<float>>;
+
+  Values read(device::MatrixView const& tensor) const;
+  std::vector<float> weights_of(Source const& source) const;
+  template <class Wanted>
+  void judge_rows(std::string const& name, Values const& got, Wanted const& wanted);
+  void judge_sum(std::string const& name, Values const& x, Values const& residual,
+                 Values const& sum);
+  void judge_norm(std::string const& name, Values const& sum, Source const& weights,
+                  Values const& normed);
+  void judge_product(std::string const& name, Values const& a, Source const& weights,
+                     std::int64_t columns, Values const& c);
+  void judge_cache(std::string const& name, device::MatrixView const& pool, Values const& tokens,
+                   Source const& before);
+  void judge_attention(std::string const& name, Tensors const& tensors, LayerSources const& sources,
+                       Values const& q, Values const& o);
+
+  Shape shape_;
+  Step const& step_;
+  core::Case const& case_;
+  comm::World const& world_;
+  std::span<float const> cos_sin_;
+  std::vector<std::int64_t> rows_;  ///< judged
+  Finding finding_;
+};
+
+}  // namespace quadrille::workloads::decoder

@@ -1,0 +1,381 @@
+// SPDX-FileCopyrightText: 2026 The Quadrille developers
+// SPDX-License-Identifier: Apache-2.0
+#include "common/search.hpp"
+#include "workloads/decoder/check.hpp"
+#include "workloads/tables.hpp"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <limits>
+#include <map>
+
+namespace quadrille::workloads::decoder {
+namespace {
+
+namespace attention = kernels::attention;
+namespace gemm = kernels::gemm;
+namespace paged_decode = kernels::paged_decode;
+namespace rowwise = kernels::rowwise;
+using kernels::Role;
+using kernels::VariantInfo;
+using kernels::Where;
+
+constexpr kernels::TypeList kTensorTypes{core::DataType::f32, core::DataType::f16,
+                                         core::DataType::bf16};
+
+constexpr VariantInfo kReference{.name = "reference",
+                                 .role = Role::reference,
+                                 .where = Where::host,
+                                 .types = kTensorTypes,
+                                 .source = "own",
+                                 .summary = "each part by its reference"};
+constexpr VariantInfo kHostSimd{.name = "host_simd",
+                                .where = Where::host,
+                                .types = kTensorTypes,
+                                .source = "own",
+                                .summary =
+                                    "each part by this project's row, of products the "
+                                    "fastest in a search"};
+constexpr VariantInfo kSeparateKernels{.name = "separate_kernels",
+                                       .where = Where::cuda,
+                                       .types = kTensorTypes,
+                                       .source = "own",
+                                       .summary =
+                                           "each part by a kernel of this project, of "
+                                           "products the fastest in a search"};
+constexpr VariantInfo kVendor{.name = "vendor",
+                              .role = Role::vendor,
+                              .where = Where::cuda,
+                              .types = kTensorTypes,
+                              .source = "cuBLAS, cuBLASLt, cuDNN",
+                              .summary =
+                                  "products and attention of prompts by the vendor's "
+                                  "libraries, what those lack as separate_kernels"};
+constexpr VariantInfo kVendorOnHosts{.name = "vendor",
+                                     .role = Role::vendor,
+                                     .where = Where::host,
+                                     .types = {core::DataType::f32},
+                                     .source = "BLAS",
+                                     .summary = "products by BLAS, the rest as host_simd"};
+constexpr std::array kRows{&kReference, &kHostSimd, &kSeparateKernels, &kVendorOnHosts, &kVendor};
+
+/// Of a search among own rows of a product.
+constexpr kernels::Effort kEffort{.looks_s = 25e-3,
+                                  .min_looks = 4,
+                                  .all_s = 50e-3,
+                                  .min_rows = 4,
+                                  .min_row_s = 1e-3,
+                                  .max_row_s = 1e-3,
+                                  .min_launches = 1};
+
+std::string conflict(core::Case const& spec) {
+  std::string error = tensor_conflict(spec);
+  if (!error.empty()) return error;
+  Shape const x{spec};
+  if (x.hidden % x.heads != 0) {
+    return fmt::format("{} heads do not divide hidden = {}; take a divisor", x.heads, x.hidden);
+  }
+  error = attention::shape_error(
+      {.heads = x.heads, .kv_heads = x.kv_heads, .head_size = x.head_size()});
+  if (!error.empty()) return error;
+  error = kernels::kv_cache::shape_error(
+      {.kv_heads = x.kv_heads, .head_size = x.head_size(), .block_size = x.block_size});
+  if (!error.empty()) return error;
+  constexpr double kMaxTokens = 0x1p24;  // each has a place that a host draws
+  if (static_cast<double>(x.requests) * static_cast<double>(x.tokens) > kMaxTokens) {
+    return "there are more than 2^24 tokens; take fewer requests or tokens";
+  }
+  return elements_conflict(static_cast<double>(x.layers) *
+                           (static_cast<double>(x.hidden) *
+                            (static_cast<double>(x.of_qkv()) + static_cast<double>(x.of_up()))));
+}
+
+/// One step of a decoder: each token goes through all layers, on every rank at once, each with data of its own.
+class Decoder final : public measure::Workload {
+ public:
+  Decoder(core::Case const& spec, int ranks, int rank)
+      : case_{spec},
+        shape_{spec},
+        step_{shape_, spec},
+        layers_(static_cast<std::size_t>(shape_.layers), unallocated(shape_, step_, spec.type)),
+        ranks_{ranks},
+        rank_{rank} {
+    last_weights_ = layers_.front().weights[kFirstNorm];
+    last_sum_ = last_normed_ = layers_.front().normed;
+    places_.cos_sin = {nullptr, core::DataType::f32, shape_.is_llama() ? step_.longest : 0,
+                       shape_.head_size(), shape_.head_size()};
+    connect();
+  }
+
+  measure::Description describe(measure::Selection const&) const override {
+    auto const layers = static_cast<double>(shape_.layers),
+               rows = static_cast<double>(step_.rows());
+    measure::Description d;
+    d.amount = rows * ranks_;
+    d.unit = "token/s";
+    double flop = 0, weights = 0, cached = 0;
+    for (gemm::Problem const& p : problems_.back().products) {
+      flop += gemm::flop(rows, static_cast<double>(p.n()), static_cast<double>(p.k()));
+    }
+    for (attention::Problem const& p : problems_.back().prompts) flop += attention::flop(p.shape);
+    if (shape_.phase == Phase::decode) flop += paged_decode::flop(problems_.back().decode.shape);
+    for (device::MatrixView const& view : layers_.back().weights) weights += bytes_of(view);
+    auto const of_kv =
+        2 *
+        static_cast<double>(shape_.of_kv() * static_cast<std::int64_t>(core::size_of(case_.type)));
+    // Keys and values: of a decode all are read and some written, of a prefill all are written.
+    cached =
+        of_kv * (static_cast<double>(step_.cached) + (shape_.phase == Phase::decode ? rows : 0));
+    d.flop = layers * flop * ranks_;
+    d.device_bytes = (layers * (weights + cached) + 2 * bytes_of(last_normed_)) * ranks_;
+    for (auto tensors = layers_; device::MatrixView const* view : all_of(tensors)) {
+      d.memory_bytes += bytes_of(*view);
+    }
+    d.memory_bytes += bytes_of(last_weights_) + 2 * bytes_of(last_sum_) + bytes_of(places_.cos_sin);
+    d.host_bytes = 4 * sizeof(float) * static_cast<double>(step_.longest * shape_.of_kv());
+    d.extras = {{"read", d.device_bytes, "B/s"}, {"arithmetic", d.flop, "FLOP/s"}};
+    return d;
+  }
+
+  std::string unsupported_reason(VariantInfo const& variant,
+                                 device::Device const& device) const override {
+    std::string const missing =
+        rows_of(problems_.back(), shape_.phase, variant.role, device).missing;
+    return missing.empty() ? "" : missing + "; take another type or other extents";
+  }
+
+  void prepare(comm::World& world, std::uint64_t seed,
+               measure::Selection const& selected) override {
+    bool const is_first = memory_.empty();
+    if (is_first) allocate(world);
+    // Tags differ by rank, so that another rank's data are wrong data.
+    auto tag = static_cast<std::uint64_t>(rank_ * 16 * (shape_.layers + 1));
+    auto const of_data = [&] { return Source{case_.data, seed, tag++}; };
+    auto const of_weights = [&] { return Source{core::DataKind::uniform, seed, tag++}; };
+    auto const fill_whole = [&](device::MatrixView const& view, Source const& source) {
+      fill(view, whole(view.rows, view.cols), source, world);
+    };
+    fill_whole(layers_.front().sum, input_ = of_data());
+    fill_whole(last_weights_, last_source_ = of_weights());
+    for (std::size_t l = 0; l < layers_.size(); ++l) {
+      for (std::size_t w = 0; w < kWeights; ++w) {
+        fill_whole(layers_[l].weights[w], sources_[l].weights[w] = of_weights());
+      }
+      fill_whole(layers_[l].k_pool, sources_[l].k_pool = of_data());
+      fill_whole(layers_[l].v_pool, sources_[l].v_pool = of_data());
+    }
+    if (is_first) choose(world, selected);
+  }
+
+  /// Slots of new tokens, too.
+  void reset(comm::World& world, VariantInfo const& variant) override {
+    device::StreamView const stream = world.stream();
+    auto const clear = [&](device::MatrixView const& view) {
+      stream.fill(view.data, 0xFF, static_cast<std::size_t>(bytes_of(view)));
+    };
+    for (std::size_t l = 0; l < layers_.size(); ++l) {
+      for (device::MatrixView const* view : layers_[l].written(l == 0)) clear(*view);
+      rows_.at(&variant).write.front()->launch(problems_[l].write, stream);
+    }
+    clear(last_sum_);
+    clear(last_normed_);
+  }
+
+  void run(comm::World& world, measure::Leg, VariantInfo const& variant) override {
+    Rows const& rows = rows_.at(&variant);
+    for (Problems const& problems : problems_) decoder::run(problems, rows, world.stream());
+    rows.second_norm.front()->launch(last_norm_, world.stream());
+  }
+
+  std::string implementation(VariantInfo const& variant) const override {
+    auto const found = rows_.find(&variant);
+    if (found == rows_.end()) return {};
+    std::string text;
+    for (std::size_t i = 0; i < kProducts; ++i) {
+      text += fmt::format("{}{}: {}", i == 0 ? "" : ", ", kProductNames[i],
+                          found->second.products[i].front()->name);
+    }
+    return text;
+  }
+
+  measure::Verdict validate(comm::World& world) override {
+    StepCheck check{shape_, step_, case_, world, cos_sin_};
+    for (std::size_t l = 0; l < layers_.size(); ++l) {
+      check.judge_layer(static_cast<std::int64_t>(l), layers_[l],
+                        l == 0 ? nullptr : &layers_[l - 1], sources_[l], input_);
+    }
+    check.judge_last_norm(layers_.back(), last_source_, last_sum_, last_normed_);
+    return check.verdict();
+  }
+
+  std::vector<measure::Field> fields() override {
+    std::vector<measure::Field> all{
+        measure::output(whole_of_rank_0("hidden", last_normed_, rank_)),
+        measure::input(whole_of_rank_0("x", layers_.front().sum, rank_))};
+    for (Tensors const& tensors : layers_) {
+      for (device::MatrixView const& view : tensors.weights) all.push_back(measure::input(view));
+      if (shape_.phase == Phase::prefill) continue;
+      all.push_back(measure::input(tensors.k_pool));
+      all.push_back(measure::input(tensors.v_pool));
+    }
+    return all;
+  }
+
+ private:
+  static std::vector<device::MatrixView*> all_of(std::vector<Tensors>& layers) {
+    std::vector<device::MatrixView*> all{&layers.front().sum};
+    for (Tensors& tensors : layers) {
+      for (device::MatrixView& view : tensors.weights) all.push_back(&view);
+      all.push_back(&tensors.k_pool);
+      all.push_back(&tensors.v_pool);
+      auto const written = tensors.written(&tensors == &layers.front());
+      all.insert(all.end(), written.begin(), written.end());
+    }
+    return all;
+  }
+
+  /// The problems of all tensors as they lie in memory now, or will.
+  void connect() {
+    problems_.clear();
+    for (std::size_t l = 0; l < layers_.size(); ++l) {
+      problems_.push_back(
+          problems_of(shape_, step_, layers_[l], l == 0 ? nullptr : &layers_[l - 1], places_));
+    }
+    last_norm_ = last_norm_of(shape_, layers_.back(), last_weights_, last_sum_, last_normed_);
+  }
+
+  void allocate(comm::World& world) {
+    for (device::MatrixView* view : all_of(layers_))
+      memory_.push_back(allocate_matrix(*view, world));
+    for (device::MatrixView* view : {&last_weights_, &last_sum_, &last_normed_}) {
+      memory_.push_back(allocate_matrix(*view, world));
+    }
+    step_.draw_blocks(case_.seed);
+    for (auto const& [values, place] :
+         {std::pair{&step_.positions, &places_.positions}, std::pair{&step_.slots, &places_.slots},
+          std::pair{&step_.lengths, &places_.lengths}, std::pair{&step_.table, &places_.table}}) {
+      *place = there_.emplace_back(uploaded(*values, world)).data();
+    }
+    places_.slots_of_host = step_.slots.data();
+    if (shape_.is_llama()) {
+      cos_sin_ = rowwise::cos_sin_of(shape_.head_size(), step_.longest);
+      memory_.push_back(allocate_matrix(places_.cos_sin, world));
+      world.stream().copy(places_.cos_sin.data, cos_sin_.data(), cos_sin_.size() * sizeof(float));
+      world.stream().synchronize();
+    }
+    connect();
+    sources_.resize(layers_.size());
+  }
+
+  /// The rows of each variant, and scratch for all of them.
+  void choose(comm::World& world, measure::Selection const& selected) {
+    device::Device& device = world.device();
+    std::size_t of_products = 0, of_attention = 0;
+    for (VariantInfo const* variant : selected) {
+      Rows rows = rows_of(problems_.front(), shape_.phase, variant->role, device);
+      if (!rows.missing.empty()) continue;
+      for (std::size_t i = 0; i < kProducts; ++i) {
+        for (auto const* row : rows.products[i]) {
+          of_products = std::max(of_products,
+                                 row->scratch_bytes(problems_.front().products[i], device.facts()));
+        }
+      }
+      for (attention::Problem const& prompt : problems_.front().prompts) {
+        of_attention =
+            std::max(of_attention, rows.prompts.front()->scratch_bytes(prompt, device.facts()));
+      }
+      if (!rows.decode.empty()) {
+        of_attention = std::max(of_attention, rows.decode.front()->scratch_bytes(
+                                                  problems_.front().decode, device.facts()));
+      }
+      rows_[variant] = std::move(rows);
+    }
+    product_scratch_ = allocate_scratch(of_products, world);
+    attention_scratch_ = allocate_scratch(of_attention, world);
+    auto const give = [](auto& problem, device::Buffer<std::byte>& scratch) {
+      problem.scratch = scratch.data();
+      problem.scratch_bytes = scratch.bytes();
+    };
+    for (Problems& problems : problems_) {
+      for (gemm::Problem& product : problems.products) give(product, product_scratch_);
+      for (attention::Problem& prompt : problems.prompts) give(prompt, attention_scratch_);
+      give(problems.decode, attention_scratch_);
+    }
+    for (auto& [variant, rows] : rows_) {
+      if (variant->role != Role::own) continue;
+      for (std::size_t i = 0; i < kProducts; ++i) {
+        auto& candidates = rows.products[i];
+        std::vector<kernels::Ranked> const ranked = kernels::rank(
+            candidates.size(),
+            [&](std::size_t candidate) {
+              candidates[candidate]->launch(problems_.front().products[i], world.stream());
+              return true;
+            },
+            world.stream(), kEffort);
+        std::swap(candidates.front(), candidates[ranked.front().candidate]);
+      }
+    }
+  }
+
+  core::Case case_;
+  Shape shape_;
+  Step step_;
+  std::vector<Tensors> layers_;  // without memory before prepare()
+  std::vector<Problems> problems_;
+  rowwise::Problem last_norm_;
+  device::MatrixView last_weights_, last_sum_, last_normed_;
+  int ranks_, rank_;
+  Places places_;
+  std::vector<float> cos_sin_;
+  Source input_, last_source_;
+  std::vector<LayerSources> sources_;
+  std::map<VariantInfo const*, Rows> rows_;
+  std::vector<device::Matrix> memory_;
+  std::vector<device::Buffer<std::int32_t>> there_;
+  device::Buffer<std::byte> product_scratch_, attention_scratch_;
+};
+
+}  // namespace
+}  // namespace quadrille::workloads::decoder
+
+namespace quadrille::workloads::entries {
+
+using decoder::Parameters;
+
+extern measure::WorkloadEntry const decoder = measure::entry({
+    .schema =
+        {.name = "decoder",
+         .extents = {"requests", "tokens", "hidden", "heads", "kv_heads", "mlp"},
+         .min_extent = 1,
+         .max_extent = std::numeric_limits<std::int32_t>::max(),
+         .defaults = core::Parameters{Parameters{}},
+         .options =
+             {core::options::choice("model", core::options::at(&Parameters::model),
+                                    "gpt: layer norms and GeLU; llama: RMS norms, SwiGLU and "
+                                    "rotary positions"),
+              core::options::choice("phase", core::options::at(&Parameters::phase),
+                                    "prefill: all tokens of each request; decode: the next "
+                                    "token of each, by the keys and values of the others"),
+              core::options::count(
+                  "layers", core::options::at(&Parameters::layers), "of the model",
+                  {.least = 1, .most = 128}),
+              core::options::choice("lengths", core::options::at(&Parameters::lengths),
+                                    "tokens of a request: as many as the extent, or drawn "
+                                    "by the seed up to that"),
+              core::options::count("block_size", core::options::at(&Parameters::block_size),
+                                   "tokens of a block of the cache: 8, 16, 32, 64 or 128",
+                                   {.least = 8, .most = 128})},
+         .conflict = decoder::conflict},
+    .summary =
+        "a step of a language model's layers, on each rank: prompts, or a token for each request",
+    .work = "new tokens; products, attention, norms and the cache of all layers",
+    .local = true,
+    .variants = rows_of(decoder::kRows),
+    .make = measure::make<decoder::Decoder>,
+    .secondary = {{"read", "B/s",
+                   "weights, keys and values of all layers, each read or written once."},
+                  {"arithmetic", "FLOP/s", "operations of products and attention."}},
+});
+
+}  // namespace quadrille::workloads::entries

@@ -1,0 +1,268 @@
+// SPDX-FileCopyrightText: 2026 The Quadrille developers
+// SPDX-License-Identifier: Apache-2.0
+#include "workloads/decoder/layer.hpp"
+
+#include "device/device.hpp"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <cmath>
+
+namespace quadrille::workloads::decoder {
+
+using kernels::rowwise::Action;
+namespace attention = kernels::attention;
+namespace gemm = kernels::gemm;
+namespace kv_cache = kernels::kv_cache;
+namespace paged_decode = kernels::paged_decode;
+namespace rowwise = kernels::rowwise;
+
+namespace {
+
+device::MatrixView tensor(core::DataType type, std::int64_t rows, std::int64_t cols) {
+  return {nullptr, type, rows, cols, cols};
+}
+
+/// A part that may have no memory yet.
+device::MatrixView part(device::MatrixView const& whole, std::int64_t row, std::int64_t col,
+                        std::int64_t rows, std::int64_t cols) {
+  if (whole.data != nullptr) return whole.block(row, col, rows, cols);
+  return {nullptr, whole.type, rows, cols, whole.ld};
+}
+device::MatrixView columns(device::MatrixView const& whole, std::int64_t first,
+                           std::int64_t count) {
+  return part(whole, 0, first, whole.rows, count);
+}
+
+Action norm_of(Shape const& shape) {
+  return shape.is_llama() ? Action::rms_norm : Action::layer_norm;
+}
+
+rowwise::Problem norm(Shape const& shape, device::MatrixView const& weights,
+                      device::MatrixView const& x, device::MatrixView const& y) {
+  device::MatrixView const nothing = tensor(x.type, 0, x.cols);
+  return {.action = norm_of(shape),
+          .x = x,
+          .y = y,
+          .residual = nothing,
+          .sum = nothing,
+          .weights = weights};
+}
+rowwise::Problem norm_of_sum(Shape const& shape, device::MatrixView const& weights,
+                             device::MatrixView const& x, device::MatrixView const& residual,
+                             device::MatrixView const& sum, device::MatrixView const& y) {
+  rowwise::Problem p = norm(shape, weights, x, y);
+  p.residual = residual;
+  p.sum = sum;
+  return p;
+}
+
+gemm::Problem product(device::MatrixView const& a, device::MatrixView const& weights,
+                      device::MatrixView const& c) {
+  return {.a = a, .b = weights, .c = c, .alpha = alpha_of(a.cols), .transpose_b = true};
+}
+
+template <class Problem>
+Candidates<Problem> candidates(kernels::Variants<Problem> const& table, Problem const& problem,
+                               kernels::Role role, device::Device const& device) {
+  Candidates<Problem> found;
+  for (kernels::Variant<Problem> const& row : table) {
+    bool const takes = row.role == role && row.preference >= 0 &&
+                       kernels::unsupported_reason(row, device.kind(), device.facts()).empty() &&
+                       row.unsupported_reason(problem).empty();
+    if (takes) found.push_back(&row);
+  }
+  std::ranges::stable_sort(found, std::greater{}, &kernels::VariantInfo::preference);
+  return found;
+}
+
+}  // namespace
+
+std::vector<device::MatrixView*> Tensors::written(bool is_first) {
+  std::vector<device::MatrixView*> all{&normed,     &qkv,           &q,  &k,      &o,   &attended,
+                                       &second_sum, &second_normed, &up, &active, &down};
+  if (!is_first) all.push_back(&sum);
+  std::erase_if(all, [](device::MatrixView const* view) { return view->rows == 0; });
+  return all;
+}
+
+Tensors unallocated(Shape const& shape, Step const& step, core::DataType type) {
+  std::int64_t const n = step.rows(), norms = shape.is_llama() ? 1 : 2;
+  bool const has_q = shape.is_llama() || shape.phase == Phase::decode;
+  auto const of_tokens = [&](std::int64_t cols) { return tensor(type, n, cols); };
+  Tensors t{.weights = {
+                tensor(type, norms, shape.hidden), tensor(type, shape.of_qkv(), shape.hidden),
+                tensor(type, shape.hidden, shape.hidden), tensor(type, norms, shape.hidden),
+                tensor(type, shape.of_up(), shape.hidden), tensor(type, shape.hidden, shape.mlp)}};
+  t.k_pool = t.v_pool =
+      tensor(type, step.blocks * shape.kv_heads * shape.block_size, shape.head_size());
+  t.sum = t.normed = t.o = t.attended = t.second_sum = t.second_normed = t.down =
+      of_tokens(shape.hidden);
+  t.qkv = of_tokens(shape.of_qkv());
+  t.q = tensor(type, has_q ? n : 0, shape.hidden);
+  t.k = tensor(type, shape.is_llama() ? n : 0, shape.of_kv());
+  t.up = of_tokens(shape.of_up());
+  t.active = of_tokens(shape.mlp);
+  return t;
+}
+
+double alpha_of(std::int64_t k) {
+  return std::exp2(std::round(std::log2(3 / std::sqrt(static_cast<double>(k)))));
+}
+
+Problems problems_of(Shape const& shape, Step const& step, Tensors const& t, Tensors const* before,
+                     Places const& places) {
+  std::int64_t const hidden = shape.hidden, d = shape.head_size();
+  device::MatrixView const q = t.q.rows > 0 ? t.q : columns(t.qkv, 0, hidden);
+  device::MatrixView const k = shape.is_llama() ? t.k : columns(t.qkv, hidden, shape.of_kv());
+  device::MatrixView const v = columns(t.qkv, hidden + shape.of_kv(), shape.of_kv());
+  Problems p{.first_norm = before == nullptr
+                               ? norm(shape, t.weights[kFirstNorm], t.sum, t.normed)
+                               : norm_of_sum(shape, t.weights[kFirstNorm], before->second_sum,
+                                             before->down, t.sum, t.normed),
+             .second_norm = norm_of_sum(shape, t.weights[kSecondNorm], t.sum, t.attended,
+                                        t.second_sum, t.second_normed),
+             .activation = {.action = shape.is_llama() ? Action::swiglu : Action::gelu,
+                            .x = t.up,
+                            .y = t.active},
+             .products = {product(t.normed, t.weights[kQkv], t.qkv),
+                          product(t.o, t.weights[kOut], t.attended),
+                          product(t.second_normed, t.weights[kUp], t.up),
+                          product(t.active, t.weights[kDown], t.down)}};
+  for (auto const& [from, to] : {std::pair{columns(t.qkv, 0, hidden), t.q},
+                                 std::pair{columns(t.qkv, hidden, shape.of_kv()), t.k}}) {
+    if (!shape.is_llama()) continue;
+    p.rotary.push_back({.action = Action::rotary,
+                        .x = from,
+                        .y = to,
+                        .head_size = d,
+                        .cos_sin = places.cos_sin,
+                        .positions = places.positions});
+  }
+  kv_cache::Shape const cache{.kv_heads = shape.kv_heads,
+                              .head_size = d,
+                              .block_size = shape.block_size,
+                              .blocks = step.blocks};
+  p.write = kv_cache::unallocated(cache, kv_cache::Action::write, step.rows(), t.k_pool.type);
+  p.write.new_k = k;
+  p.write.new_v = v;
+  p.write.k = t.k_pool;
+  p.write.v = t.v_pool;
+  p.write.places = places.slots;
+  p.write.places_of_host = places.slots_of_host;
+  if (shape.phase == Phase::decode) {
+    p.decode = paged_decode::unallocated({.sequences = shape.requests,
+                                          .heads = shape.heads,
+                                          .kv_heads = shape.kv_heads,
+                                          .head_size = d,
+                                          .block_size = shape.block_size,
+                                          .blocks = step.blocks,
+                                          .tokens = step.cached,
+                                          .longest = step.longest},
+                                         t.k_pool.type);
+    p.decode.q.data = q.data;
+    p.decode.k.data = t.k_pool.data;
+    p.decode.v.data = t.v_pool.data;
+    p.decode.o.data = t.o.data;
+    p.decode.lengths = places.lengths;
+    p.decode.table = places.table;
+    return p;
+  }
+  for (std::int64_t r = 0; r < shape.requests; ++r) {
+    std::int64_t const first = step.first_rows[static_cast<std::size_t>(r)],
+                       length = step.lengths[static_cast<std::size_t>(r)];
+    auto const of_request = [&](device::MatrixView const& whole) {
+      return part(whole, first, 0, length, whole.cols);
+    };
+    p.prompts.push_back({.shape = {.heads = shape.heads,
+                                   .kv_heads = shape.kv_heads,
+                                   .queries = length,
+                                   .keys = length,
+                                   .head_size = d,
+                                   .mask = attention::Mask::causal},
+                         .q = of_request(q),
+                         .k = of_request(k),
+                         .v = of_request(v),
+                         .o = of_request(t.o),
+                         .by_tokens = true});
+  }
+  return p;
+}
+
+rowwise::Problem last_norm_of(Shape const& shape, Tensors const& last,
+                              device::MatrixView const& weights, device::MatrixView const& sum,
+                              device::MatrixView const& normed) {
+  return norm_of_sum(shape, weights, last.second_sum, last.down, sum, normed);
+}
+
+Rows rows_of(Problems const& problems, Phase phase, kernels::Role role,
+             device::Device const& device) {
+  Rows rows;
+  auto const find = [&](std::string_view name, auto const& table, auto const& problem,
+                        kernels::Role wanted) {
+    auto found = candidates(table, problem, wanted, device);
+    if (found.empty() && wanted == kernels::Role::vendor) {
+      found = candidates(table, problem, kernels::Role::own, device);
+    }
+    if (found.empty() && rows.missing.empty()) {
+      rows.missing =
+          fmt::format("has no row for its {} in {}", name, core::to_text(problems.write.k.type));
+    }
+    return found;
+  };
+  for (std::size_t i = 0; i < kProducts; ++i) {
+    rows.products[i] = find(fmt::format("{} product", kProductNames[i]), gemm::variants(),
+                            problems.products[i], role);
+  }
+  rows.first_norm = find("norm", rowwise::variants(), problems.first_norm, role);
+  rows.second_norm = find("norm", rowwise::variants(), problems.second_norm, role);
+  rows.activation = find("activation", rowwise::variants(), problems.activation, role);
+  for (rowwise::Problem const& rotary : problems.rotary) {
+    rows.rotary = find("rotary positions", rowwise::variants(), rotary, role);
+  }
+  rows.write = find("writes to the cache", kv_cache::variants(), problems.write, role);
+  for (attention::Problem const& prompt : problems.prompts) {
+    rows.prompts = find("attention", attention::variants(), prompt, role);
+  }
+  if (phase == Phase::decode) {
+    // The vendor's has no table of blocks.
+    rows.decode = find("attention", paged_decode::variants(), problems.decode,
+                       role == kernels::Role::vendor ? kernels::Role::own : role);
+  }
+  return rows;
+}
+
+void run(Problems const& problems, Rows const& rows, device::StreamView stream) {
+  auto const multiply = [&](Product product) {
+    rows.products[product].front()->launch(problems.products[product], stream);
+  };
+  rows.first_norm.front()->launch(problems.first_norm, stream);
+  multiply(kQkvProduct);
+  for (rowwise::Problem const& rotary : problems.rotary) {
+    rows.rotary.front()->launch(rotary, stream);
+  }
+  rows.write.front()->launch(problems.write, stream);
+  for (attention::Problem const& prompt : problems.prompts) {
+    rows.prompts.front()->launch(prompt, stream);
+  }
+  if (problems.prompts.empty()) {
+    if (problems.rotary.empty()) {
+      // Queries without gaps, as decoding takes them.
+      device::MatrixView const& from = problems.products[kQkvProduct].c;
+      std::size_t const width = core::size_of(from.type);
+      auto const of_query = static_cast<std::size_t>(problems.products[kOutProduct].a.cols) * width;
+      stream.copy_2d(problems.decode.q.data, of_query, from.data,
+                     static_cast<std::size_t>(from.ld) * width, of_query,
+                     static_cast<std::size_t>(from.rows));
+    }
+    rows.decode.front()->launch(problems.decode, stream);
+  }
+  multiply(kOutProduct);
+  rows.second_norm.front()->launch(problems.second_norm, stream);
+  multiply(kUpProduct);
+  rows.activation.front()->launch(problems.activation, stream);
+  multiply(kDownProduct);
+}
+
+}  // namespace quadrille::workloads::decoder

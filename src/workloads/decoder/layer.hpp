@@ -1,0 +1,93 @@
+// SPDX-FileCopyrightText: 2026 The Quadrille developers
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include "attention/attention.hpp"
+#include "gemm/gemm.hpp"
+#include "kv_cache/kv_cache.hpp"
+#include "paged_decode/paged_decode.hpp"
+#include "rowwise/rowwise.hpp"
+#include "workloads/decoder/step.hpp"
+
+#include <array>
+#include <string>
+#include <utility>
+#include <vector>
+
+/// A layer of a decoder as the problems of its parts, in the order of their launches.
+namespace quadrille::workloads::decoder {
+
+/// What a layer learned. Products have theirs as columns x k.
+enum Weight : std::size_t { kFirstNorm, kQkv, kOut, kSecondNorm, kUp, kDown, kWeights };
+
+/// The tensors of a layer. Each token is a row. All stay until the step has been checked.
+struct Tensors {
+  std::array<device::MatrixView, kWeights> weights{};
+  device::MatrixView k_pool{}, v_pool{};
+  device::MatrixView sum{};     ///< what the layer begins with; of the first it is the step's input
+  device::MatrixView normed{};  ///< of that
+  device::MatrixView qkv{};     ///< side by side
+  // Turned by their positions; of gpt q of a decode as it is, and no k.
+  device::MatrixView q{}, k{};
+  device::MatrixView o{};         ///< of all heads
+  device::MatrixView attended{};  ///< o by its product
+  device::MatrixView second_sum{}, second_normed{};
+  device::MatrixView up{}, active{}, down{};
+
+  /// Those that a step writes; `is_first` says whether the sum is its input.
+  std::vector<device::MatrixView*> written(bool is_first);
+};
+/// Without memory.
+Tensors unallocated(Shape const& shape, Step const& step, core::DataType type);
+
+/// What kernels find in memory of the device, the same for all layers.
+struct Places {
+  std::int32_t const *positions = nullptr, *slots = nullptr, *slots_of_host = nullptr,
+                     *lengths = nullptr, *table = nullptr;
+  device::MatrixView cos_sin{};
+};
+
+enum Product : std::size_t { kQkvProduct, kOutProduct, kUpProduct, kDownProduct, kProducts };
+constexpr std::array<char const*, kProducts> kProductNames{"qkv", "out", "up", "down"};
+/// What sums of k terms are multiplied by, so that results are about as large as what they are made of. A power
+/// of two.
+double alpha_of(std::int64_t k);
+
+struct Problems {
+  kernels::rowwise::Problem first_norm, second_norm, activation;
+  std::vector<kernels::rowwise::Problem> rotary{};  ///< of q and of k; of gpt none
+  std::array<kernels::gemm::Problem, kProducts> products{};
+  kernels::kv_cache::Problem write{};
+  std::vector<kernels::attention::Problem> prompts{};  ///< of a prefill, each request by itself
+  kernels::paged_decode::Problem decode{};             ///< else
+};
+/// `before`: the layer before; nullptr of the first.
+Problems problems_of(Shape const& shape, Step const& step, Tensors const& tensors,
+                     Tensors const* before, Places const& places);
+/// The norm behind the last layer, with that layer's results as they lie in memory.
+kernels::rowwise::Problem last_norm_of(Shape const& shape, Tensors const& last,
+                                       device::MatrixView const& weights,
+                                       device::MatrixView const& sum,
+                                       device::MatrixView const& normed);
+
+/// Rows that take a problem, the likeliest first.
+template <class Problem>
+using Candidates = std::vector<kernels::Variant<Problem> const*>;
+
+/// Which row computes each part; where there are several, the first, or one that was timed.
+struct Rows {
+  std::array<Candidates<kernels::gemm::Problem>, kProducts> products;
+  Candidates<kernels::rowwise::Problem> first_norm, second_norm, activation, rotary;
+  Candidates<kernels::kv_cache::Problem> write;
+  Candidates<kernels::attention::Problem> prompts;
+  Candidates<kernels::paged_decode::Problem> decode;
+  std::string missing;  ///< why a part has no row; empty where all have
+};
+/// Those of a role on a device; in place of a part that a vendor's library does not have, own ones.
+Rows rows_of(Problems const& problems, Phase phase, kernels::Role role,
+             device::Device const& device);
+
+/// Enqueues a layer, from the norm of its sum to the last product.
+void run(Problems const& problems, Rows const& rows, device::StreamView stream);
+
+}  // namespace quadrille::workloads::decoder

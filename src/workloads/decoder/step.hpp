@@ -1,0 +1,79 @@
+// SPDX-FileCopyrightText: 2026 The Quadrille developers
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include "core/config.hpp"
+#include "workloads/draws.hpp"
+
+#include <cstdint>
+#include <vector>
+
+namespace quadrille::workloads::decoder {
+
+/// What a layer is made of.
+enum class Model {
+  gpt,    ///< layer norms, GeLU; positions belong to the embedding
+  llama,  ///< RMS norms, SwiGLU, rotary positions
+};
+constexpr auto enum_names(Model) {
+  return core::EnumNames<Model, 2>{{{Model::gpt, "gpt"}, {Model::llama, "llama"}}};
+}
+
+enum class Phase { prefill, decode };
+constexpr auto enum_names(Phase) {
+  return core::EnumNames<Phase, 2>{{{Phase::prefill, "prefill"}, {Phase::decode, "decode"}}};
+}
+
+struct Parameters {
+  Model model = Model::llama;
+  Phase phase = Phase::decode;
+  std::int64_t layers = 2;
+  std::int64_t block_size = 16;
+  Lengths lengths = Lengths::equal;
+  bool operator==(Parameters const&) const = default;
+};
+
+/// A model, and how much of it a case computes.
+struct Shape {
+  explicit Shape(core::Case const& spec);
+
+  Model model = Model::llama;
+  Phase phase = Phase::decode;
+  std::int64_t layers = 1, block_size = 16;
+  std::int64_t requests = 1, tokens = 1;  ///< of a request, at most
+  std::int64_t hidden = 0, heads = 1, kv_heads = 1, mlp = 0;
+
+  bool is_llama() const { return model == Model::llama; }
+  std::int64_t head_size() const { return hidden / heads; }
+  std::int64_t of_kv() const { return kv_heads * head_size(); }
+  std::int64_t of_qkv() const { return hidden + 2 * of_kv(); }
+  /// Of the MLP's first product: of llama gates and factors.
+  std::int64_t of_up() const { return is_llama() ? 2 * mlp : mlp; }
+};
+
+/// The tokens that a step computes, request after request, and where their keys and values lie in the cache: of
+/// a prefill all tokens of each request, of a decode its last.
+struct Step {
+  Step(Shape const& shape, core::Case const& spec);
+
+  std::vector<std::int32_t> lengths;  ///< tokens of a request, the new ones included
+  std::vector<std::int64_t>
+      first_rows;  ///< of each request's new tokens, and where the last ones end
+  std::vector<std::int32_t> positions;   ///< of new tokens in their requests
+  std::int64_t longest = 0, cached = 0;  ///< tokens: of a request, of all
+  std::int64_t block_size = 16, blocks = 0;
+  // From draw_blocks() on.
+  std::vector<std::int32_t> table;  ///< of each request's blocks, as many as the longest has
+  std::vector<std::int32_t> slots;  ///< of new tokens
+
+  std::int64_t rows() const { return first_rows.back(); }
+  std::int64_t requests() const { return static_cast<std::int64_t>(lengths.size()); }
+  std::int64_t blocks_of(std::int64_t length) const {
+    return (length + block_size - 1) / block_size;
+  }
+  std::int64_t request_of(std::int64_t row) const;
+  std::int64_t slot_of(std::int64_t request, std::int64_t token) const;
+  void draw_blocks(std::uint64_t seed);
+};
+
+}  // namespace quadrille::workloads::decoder
