@@ -12,12 +12,14 @@ namespace {
 
 constexpr std::size_t kRequests = 64;
 
-void require_reducible(char const* exchange, std::size_t bytes, core::DataType type) {
+void require_reducible(char const* exchange, std::size_t bytes, core::DataType type, ReduceOp op) {
+  bool const is_small = type == core::DataType::f16 || type == core::DataType::bf16;
   bool const is_known = type == core::DataType::f64 || type == core::DataType::f32 ||
-                        type == core::DataType::i64 || type == core::DataType::i32;
+                        type == core::DataType::i64 || type == core::DataType::i32 ||
+                        (is_small && op == ReduceOp::sum);
   if (!is_known) {
-    core::fail(fmt::format("{}: no reduction of {}; use f64, f32, i64 or i32", exchange,
-                           core::to_text(type)));
+    core::fail(fmt::format("{}: no reduction of {}; use f64, f32, i64 or i32, or sums of 16 bits",
+                           exchange, core::to_text(type)));
   }
   if (bytes % core::size_of(type) != 0) {
     core::fail(fmt::format("{}: {} bytes are no whole elements of {}", exchange, bytes,
@@ -64,7 +66,7 @@ Request Channel::broadcast(Piece data, int root, device::StreamView after, Broad
 
 Request Channel::allreduce(ConstPiece in, Piece out, core::DataType type, ReduceOp op,
                            device::StreamView after) {
-  require_reducible("allreduce", in.bytes, type);
+  require_reducible("allreduce", in.bytes, type, op);
   QUAD_REQUIRE(in.bytes == out.bytes, "allreduce: input and output differ in size");
   return enqueue("allreduce", in.bytes, after, [&] { do_allreduce(in, out, type, op); });
 }
@@ -72,7 +74,7 @@ Request Channel::allreduce(ConstPiece in, Piece out, core::DataType type, Reduce
 Request Channel::reduce_scatter(std::span<ConstPiece const> parts, Piece out, core::DataType type,
                                 ReduceOp op, device::StreamView after) {
   require_one_per_rank("reduce_scatter", parts.size());
-  for (ConstPiece const& part : parts) require_reducible("reduce_scatter", part.bytes, type);
+  for (ConstPiece const& part : parts) require_reducible("reduce_scatter", part.bytes, type, op);
   QUAD_REQUIRE(parts[index(rank_)].bytes == out.bytes,
                "reduce_scatter: output and own part differ in size");
   return enqueue("reduce_scatter", total_of(parts), after,

@@ -100,7 +100,8 @@ class Channel {
   /// With a throttled link the algorithm is always the ring, whose messages the model can charge.
   Request broadcast(Piece data, int root, device::StreamView after,
                     Broadcast algorithm = Broadcast::library);
-  /// `out` may be `in`. Types f64, f32, i64, i32. min and max keep a NaN.
+  /// `out` may be `in`. Types f64, f32, i64, i32, and sums of f16 and
+  /// bf16, whose partial sums are rounded. min and max keep a NaN.
   Request allreduce(ConstPiece in, Piece out, core::DataType type, ReduceOp op,
                     device::StreamView after);
   /// parts[r] is this rank's contribution to rank r; `out` gets the reduction of all parts[rank()].

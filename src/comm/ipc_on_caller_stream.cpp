@@ -2,6 +2,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "comm/ipc_on_caller_stream.hpp"
 
+#include "comm/combine_of.hpp"
 #include "comm/group_memory.hpp"
 #include "support/exchange.hpp"
 

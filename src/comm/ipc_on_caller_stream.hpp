@@ -4,8 +4,6 @@
 
 #include "comm/channel.hpp"
 #include "comm/group.hpp"
-#include "common/combine.hpp"
-#include "core/error.hpp"
 #include "device/device.hpp"
 
 #include <cstddef>
@@ -13,15 +11,6 @@
 #include <memory>
 
 namespace quadrille::comm {
-
-inline kernels::Combine combine_of(ReduceOp op) {
-  switch (op) {
-    case ReduceOp::sum: return kernels::Combine::sum;
-    case ReduceOp::min: return kernels::Combine::min;
-    case ReduceOp::max: return kernels::Combine::max;
-  }
-  core::fail("a reduction of no known operation");
-}
 
 /// Whether a group of this size on such devices can have a channel in line.
 bool has_ipc_on_caller_stream(device::Kind kind, int ranks);

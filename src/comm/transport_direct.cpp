@@ -1,5 +1,6 @@
 // SPDX-FileCopyrightText: 2026 The Quadrille developers
 // SPDX-License-Identifier: Apache-2.0
+#include "comm/combine_of.hpp"
 #include "comm/mpi_handle.hpp"
 #include "comm/transport.hpp"
 #include "comm/world.hpp"
@@ -296,15 +297,11 @@ class ReferenceChannel final : public DirectChannel {
   }
 
   static void combine(Bytes& sum, Bytes const& other, core::DataType type, ReduceOp op) {
-    core::visit_arithmetic(type, [&](auto zero) {
-      using T = decltype(zero);
+    kernels::visit_combine(type, combine_of(op), [&]<class T, kernels::Combine kOp>() {
       auto* a = reinterpret_cast<T*>(sum.data());
       auto const* b = reinterpret_cast<T const*>(other.data());
       for (std::size_t i = 0; i < sum.size() / sizeof(T); ++i) {
-        bool const is_nan = b[i] != b[i];
-        if (op == ReduceOp::sum) a[i] = static_cast<T>(a[i] + b[i]);
-        if (op == ReduceOp::min && (is_nan || b[i] < a[i])) a[i] = b[i];
-        if (op == ReduceOp::max && (is_nan || b[i] > a[i])) a[i] = b[i];
+        a[i] = kernels::combine_element<kOp>(a[i], b[i]);
       }
     });
   }

@@ -1,11 +1,11 @@
 // SPDX-FileCopyrightText: 2026 The Quadrille developers
 // SPDX-License-Identifier: Apache-2.0
+#include "comm/combine_of.hpp"
 #include "comm/group_memory.hpp"
 #include "comm/ipc_on_caller_stream.hpp"
 #include "comm/transport.hpp"
 #include "comm/trial.hpp"
 #include "comm/world.hpp"
-#include "common/combine.hpp"
 #include "core/error.hpp"
 #include "device/host/shared_memory.hpp"
 #include "device/trace.hpp"

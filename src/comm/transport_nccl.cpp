@@ -79,6 +79,8 @@ ncclDataType_t nccl_type(core::DataType type) {
     case core::DataType::f32: return ncclFloat32;
     case core::DataType::i64: return ncclInt64;
     case core::DataType::i32: return ncclInt32;
+    case core::DataType::f16: return ncclFloat16;
+    case core::DataType::bf16: return ncclBfloat16;
     default: return ncclNumTypes;  // Channel lets no other come here
   }
 }
@@ -225,6 +227,7 @@ class NcclChannel final : public Channel {
     return op == ReduceOp::sum ? ncclSum : op == ReduceOp::min ? ncclMin : ncclMax;
   }
   static std::size_t width_of(ncclDataType_t type) {
+    if (type == ncclFloat16 || type == ncclBfloat16) return 2;
     return type == ncclFloat64 || type == ncclInt64 || type == ncclUint64 ? 8 : 4;
   }
 

@@ -60,7 +60,9 @@ Bytes message(std::size_t bytes, int from, int to) {
 /// Small integers, so that sums are exact in every type.
 template <class T>
 T expected_value(std::size_t i, int from, int part) {
-  return static_cast<T>(static_cast<int>((i * 7 + at(from) * 13 + at(part) * 5) % 101) - 50);
+  constexpr int kMost = sizeof(T) > 2 ? 50 : 6;
+  auto const drawn = (i * 7 + at(from) * 13 + at(part) * 5) % (2 * kMost + 1);
+  return static_cast<T>(static_cast<double>(drawn) - kMost);
 }
 
 template <class T>
@@ -68,9 +70,10 @@ T combined(std::size_t i, int part, ReduceOp op) {
   T result = expected_value<T>(i, 0, part);
   for (int r = 1; r < ranks(); ++r) {
     T const value = expected_value<T>(i, r, part);
-    if (op == ReduceOp::sum) result = static_cast<T>(result + value);
-    if (op == ReduceOp::min) result = std::min(result, value);
-    if (op == ReduceOp::max) result = std::max(result, value);
+    auto const a = static_cast<double>(result), b = static_cast<double>(value);
+    result = static_cast<T>(op == ReduceOp::sum   ? a + b
+                            : op == ReduceOp::min ? std::min(a, b)
+                                                  : std::max(a, b));
   }
   return result;
 }
@@ -258,7 +261,9 @@ TEST_P(TransportTest, AllreduceOfEveryTypeAndOperation) {
   for (std::size_t const bytes : sizes(8)) {
     check_allreduce<double>(*channel_, bytes, ReduceOp::sum);
     check_allreduce<float>(*channel_, bytes, ReduceOp::max);
+    check_allreduce<core::bf16>(*channel_, bytes, ReduceOp::sum);
   }
+  check_allreduce<core::f16>(*channel_, 1000, ReduceOp::sum);
   for (ReduceOp const op : {ReduceOp::sum, ReduceOp::min, ReduceOp::max}) {
     check_allreduce<double>(*channel_, 1000, op);
     check_allreduce<float>(*channel_, 1000, op);
@@ -548,6 +553,9 @@ TEST_P(TransportTest, RefusesWhatDoesNotFit) {
                "both sides");
   EXPECT_FAILS(channel_->sendrecv({nullptr, 8}, self(), data.piece(), self(), stream()),
                "both sides");
+  EXPECT_FAILS(channel_->allreduce({nullptr, 8}, {nullptr, 8}, core::DataType::bf16, ReduceOp::max,
+                                   stream()),
+               "no reduction of bf16");
   for (core::DataType const type : {core::DataType::f64, core::DataType::i8}) {
     EXPECT_FAILS(channel_->allreduce({nullptr, 12}, {nullptr, 12}, type, ReduceOp::sum, stream()),
                  type == core::DataType::i8 ? "no reduction of i8" : "no whole elements of f64");

@@ -22,16 +22,16 @@ template <class T>
 std::vector<T> values(std::int64_t n, int which) {
   std::vector<T> all;
   for (std::int64_t i = 0; i < n; ++i)
-    all.push_back(static_cast<T>((i * (7 + 4 * which)) % 61 - 30));
+    all.push_back(static_cast<T>(static_cast<double>((i * (7 + 4 * which)) % 61 - 30)));
   return all;
 }
 
 template <class T>
 T expected(Combine op, T a, T b) {
   switch (op) {
-    case Combine::sum: return static_cast<T>(a + b);
-    case Combine::min: return std::min(a, b);
-    default: return std::max(a, b);
+    case Combine::sum: return T(static_cast<double>(a) + static_cast<double>(b));
+    case Combine::min: return static_cast<double>(b) < static_cast<double>(a) ? b : a;
+    default: return static_cast<double>(a) < static_cast<double>(b) ? b : a;
   }
 }
 
@@ -63,6 +63,8 @@ TEST(CombineCudaTest, TakesEveryTypeAndOperation) {
     expect_combined<std::int64_t>(3001, op, Into::third, 0);
     expect_combined<std::int32_t>(3001, op, Into::third, 3);
     expect_combined<std::int8_t>(3001, op, Into::third, 1);
+    expect_combined<core::f16>(3001, op, Into::third, 1);
+    expect_combined<core::bf16>(3001, op, Into::third, 2);
   }
 }
 
