@@ -60,9 +60,9 @@ Bytes message(std::size_t bytes, int from, int to) {
 /// Small integers, so that sums are exact in every type.
 template <class T>
 T expected_value(std::size_t i, int from, int part) {
-  constexpr int kMost = sizeof(T) > 2 ? 50 : 6;
-  auto const drawn = (i * 7 + at(from) * 13 + at(part) * 5) % (2 * kMost + 1);
-  return static_cast<T>(static_cast<double>(drawn) - kMost);
+  constexpr int kMax = sizeof(T) > 2 ? 50 : 6;
+  auto const drawn = (i * 7 + at(from) * 13 + at(part) * 5) % (2 * kMax + 1);
+  return static_cast<T>(static_cast<double>(drawn) - kMax);
 }
 
 template <class T>

@@ -58,6 +58,9 @@ constexpr Pipeline kPipelines[] = {
     {"ptrans_one_step", "workload = \"ptrans\"\ntype = \"f64\"\nsize = \"(180,140)\"\npanel = 180"},
     {"ptrans_cyclic",
      "workload = \"ptrans\"\ntype = \"f64\"\nsize = \"(180,140)\"\npanel = 180\nblock = 8"},
+    {"parallel_decoder",
+     "workload = \"parallel_decoder\"\ntype = \"f32\"\nsize = \"(3,40,768,12,12,96)\"\n"
+     "phase = \"prefill\"\npieces = 3\n"},
     {"ring_attention",
      "workload = \"ring_attention\"\ntype = \"f32\"\nsize = \"(1,2,1,80,64)\"\n"
      "sequence = \"whole\""},

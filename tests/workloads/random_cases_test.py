@@ -37,6 +37,8 @@ SIZES = {"memory": lambda draw: f"{16 * draw.randint(1, 8)}Ki", "api": lambda dr
                                 draw.choice([64, 128, 256])),
          "sampler": lambda draw: "(%d,%d)" % (draw.randint(1, 9), draw.randint(1, 900)),
          "rowwise": lambda draw: "(%d,%d)" % (draw.randint(1, 60), 64 * draw.randint(1, 9)),
+         "parallel_decoder": lambda draw: "(%d,%d,640,10,10,%d)" % (draw.randint(1, 7), draw.randint(1, 40),
+                                                                     10 * draw.randint(1, 20)),
          "decoder": lambda draw: "(%d,%d,%d,2,%d,%d)" % (draw.randint(1, 7), draw.randint(1, 40), draw.choice([128, 256]),
                                                           draw.randint(1, 2), draw.randint(1, 200))}
 DATA = ["uniform", "normal", "positive", "scaled", "integer", "constant", "zeros"]
@@ -68,6 +70,7 @@ def options(draw, workload, value_type, ranks):
         "padding": lambda: draw.randint(0, 3),
         "dilation": lambda: draw.randint(1, 3),
         "block_size": lambda: draw.choice([8, 16, 32, 64, 128]),
+        "pieces": lambda: draw.randint(1, 5),
         "lengths": lambda: draw.choice(["equal", "uniform", "long_tail"]),
         "mask": lambda: draw.choice(["full", "causal"]),
         "partition": lambda: draw.choice(["zigzag", "striped"]),

@@ -21,7 +21,7 @@ OF_MESSAGES = {"drop_message", "misplaced_wait"}
 OF_INPUTS = {"f32", "tf32", "bf16", "rank_one"}
 WITH_INPUTS = {"vector", "copy", "reduction", "transpose", "ptrans", "gemm", "conv2d", "conv2d_halo",
                "attention", "ring_attention", "paged_decode", "kv_cache",
-               "rowwise", "decoder", "summa"}
+               "rowwise", "decoder", "parallel_decoder", "summa"}
 BITS = {"f64": 53, "f32": 24, "f16": 11, "bf16": 8}
 KEPT = {"f32": 24, "tf32": 11, "bf16": 8}
 

@@ -93,11 +93,33 @@ void StepCheck::judge_norm(std::string const& name, Values const& sum, Source co
   });
 }
 
-void StepCheck::judge_product(std::string const& name, Values const& a, Source const& weights,
-                              std::int64_t columns, Values const& c) {
+/// Rows of which each rank of the model has a part: whole ones.
+StepCheck::Values StepCheck::of_all_ranks(Values const& own) const {
+  if (shape_.parts == 1) return own;
+  std::string sent;
+  for (std::vector<float> const& row : own) {
+    sent.append(reinterpret_cast<char const*>(row.data()), row.size() * sizeof(float));
+  }
+  Values whole(own.size());
+  for (std::string const& received : world_.group().all_gather(sent)) {
+    char const* from = received.data();
+    for (std::size_t i = 0; i < own.size(); ++i) {
+      std::vector<float> part(own[i].size());
+      std::memcpy(part.data(), from, part.size() * sizeof(float));
+      from += part.size() * sizeof(float);
+      whole[i].insert(whole[i].end(), part.begin(), part.end());
+    }
+  }
+  return whole;
+}
+
+void StepCheck::judge_product(std::string const& name, Values const& a, Source const& source,
+                              Weight weight, Values const& c) {
   auto const k = static_cast<std::int64_t>(a.front().size());
+  bool const is_joint = weight == kOut || weight == kDown;
   double const alpha = alpha_of(k);
-  kernels::gemm::ErrorBound const bound{case_.type, core::compute_for(case_.type), k};
+  kernels::gemm::ErrorBound const bound{case_.type, core::compute_for(case_.type), k,
+                                        is_joint ? shape_.parts : 1};
   auto const norm_of = [](std::vector<float> const& values) {
     double squares = 0;
     for (double const x : values) squares += x * x;
@@ -105,27 +127,30 @@ void StepCheck::judge_product(std::string const& name, Values const& a, Source c
   };
   std::vector<double> norms;
   for (std::vector<float> const& row : a) norms.push_back(norm_of(row));
-  auto const judge = [&](Finding& finding, std::int64_t j) {
-    std::vector<float> b(at(k));
-    read_row(weights, case_.type, j, b);
-    double const norm = norm_of(b);
-    for (std::size_t i = 0; i < a.size(); ++i) {
-      double sum = 0;
-      for (std::size_t l = 0; l < b.size(); ++l) sum += double{a[i][l]} * double{b[l]};
-      finding.check(
-          {alpha * sum, bound(alpha * norms[i] * norm, alpha * sum, 0)}, double{c[i][at(j)]},
-          [&] { return fmt::format("{}({}, {}) on rank {}", name, rows_[i], j, world_.rank()); });
-    }
-  };
-  finding_.add(judge_all(world_, columns, check_stride(case_), judge));
-  finding_.add(judge_all(world_, 1, 1,
-                         [&](Finding& finding, std::int64_t) { judge(finding, columns - 1); }));
+  for (WeightRows const& rows : rows_of(weight, shape_)) {
+    auto const judge = [&](Finding& finding, std::int64_t at_row) {
+      std::int64_t const j = rows.first + at_row;
+      std::vector<float> b(at(k));
+      read_row(source, case_.type, rows.global_row + at_row, b);
+      double const norm = norm_of(b);
+      for (std::size_t i = 0; i < a.size(); ++i) {
+        double sum = 0;
+        for (std::size_t l = 0; l < b.size(); ++l) sum += double{a[i][l]} * double{b[l]};
+        finding.check(
+            {alpha * sum, bound(alpha * norms[i] * norm, alpha * sum, 0)}, double{c[i][at(j)]},
+            [&] { return fmt::format("{}({}, {}) on rank {}", name, rows_[i], j, world_.rank()); });
+      }
+    };
+    finding_.add(judge_all(world_, rows.count, check_stride(case_), judge));
+    finding_.add(judge_all(
+        world_, 1, 1, [&](Finding& finding, std::int64_t) { judge(finding, rows.count - 1); }));
+  }
 }
 
 /// The slots of judged tokens, bit by bit, and that those before and behind them are as they were.
 void StepCheck::judge_cache(std::string const& name, device::MatrixView const& pool,
                             Values const& tokens, Source const& before) {
-  std::int64_t const d = shape_.head_size();
+  std::int64_t const d = shape_.head_size;
   kernels::kv_cache::Shape const cache{
       .kv_heads = shape_.kv_heads, .head_size = d, .block_size = shape_.block_size};
   for (std::size_t i = 0; i < rows_.size(); ++i) {
@@ -160,15 +185,15 @@ void StepCheck::judge_cache(std::string const& name, device::MatrixView const& p
 
 void StepCheck::judge_attention(std::string const& name, Tensors const& tensors,
                                 LayerSources const& sources, Values const& q, Values const& o) {
-  std::int64_t const d = shape_.head_size(), group = shape_.heads / shape_.kv_heads;
+  std::int64_t const d = shape_.head_size, group = shape_.heads / shape_.kv_heads;
   kernels::kv_cache::Shape const cache{
       .kv_heads = shape_.kv_heads, .head_size = d, .block_size = shape_.block_size};
   kernels::attention::ErrorBound const bound{case_.type};
   device::MatrixView const new_k =
       tensors.k.rows > 0 ? tensors.k
-                         : tensors.qkv.block(0, shape_.hidden, step_.rows(), shape_.of_kv());
+                         : tensors.qkv.block(0, shape_.of_q(), step_.rows(), shape_.of_kv());
   device::MatrixView const new_v =
-      tensors.qkv.block(0, shape_.hidden + shape_.of_kv(), step_.rows(), shape_.of_kv());
+      tensors.qkv.block(0, shape_.of_q() + shape_.of_kv(), step_.rows(), shape_.of_kv());
   for (std::size_t i = 0; i < rows_.size(); ++i) {
     std::int64_t const request = step_.request_of(rows_[i]), first = step_.first_rows[at(request)],
                        n = step_.positions[at(rows_[i])] + 1, of_new = rows_[i] - first + 1;
@@ -210,7 +235,7 @@ void StepCheck::judge_layer(std::int64_t number, Tensors const& t, Tensors const
   auto const named = [&](char const* tensor) {
     return fmt::format("{} of layer {}", tensor, number);
   };
-  std::int64_t const hidden = shape_.hidden, of_kv = shape_.of_kv();
+  std::int64_t const of_q = shape_.of_q(), of_kv = shape_.of_kv();
   Values sum = read(t.sum);
   if (before != nullptr) {
     judge_sum(named("sum"), read(before->second_sum), read(before->down), sum);
@@ -222,7 +247,7 @@ void StepCheck::judge_layer(std::int64_t number, Tensors const& t, Tensors const
                second_normed = read(t.second_normed), up = read(t.up), active = read(t.active),
                down = read(t.down);
   judge_norm(named("norm"), sum, sources.weights[kFirstNorm], normed);
-  judge_product(named("qkv"), normed, sources.weights[kQkv], shape_.of_qkv(), qkv);
+  judge_product(named("qkv"), normed, sources.weights[kQkv], kQkv, qkv);
   auto const columns = [&](std::int64_t first, std::int64_t count) {
     Values part;
     for (std::vector<float> const& row : qkv) {
@@ -230,11 +255,11 @@ void StepCheck::judge_layer(std::int64_t number, Tensors const& t, Tensors const
     }
     return part;
   };
-  Values q = columns(0, hidden), k = columns(hidden, of_kv);
+  Values q = columns(0, of_q), k = columns(of_q, of_kv);
   if (shape_.is_llama()) {
     auto const turned = [&](Values const& x) {
       return [&](std::size_t i) {
-        auto const d = at(shape_.head_size());
+        auto const d = at(shape_.head_size);
         return expected_rotary(x[i], cos_sin_.subspan(at(step_.positions[at(rows_[i])]) * d, d),
                                case_.type);
       };
@@ -246,17 +271,17 @@ void StepCheck::judge_layer(std::int64_t number, Tensors const& t, Tensors const
     k = k_there;
   }
   judge_cache(named("k"), t.k_pool, k, sources.k_pool);
-  judge_cache(named("v"), t.v_pool, columns(hidden + of_kv, of_kv), sources.v_pool);
+  judge_cache(named("v"), t.v_pool, columns(of_q + of_kv, of_kv), sources.v_pool);
   judge_attention(named("o"), t, sources, q, o);
-  judge_product(named("attended"), o, sources.weights[kOut], hidden, attended);
+  judge_product(named("attended"), of_all_ranks(o), sources.weights[kOut], kOut, attended);
   judge_sum(named("second sum"), sum, attended, second_sum);
   judge_norm(named("second norm"), second_sum, sources.weights[kSecondNorm], second_normed);
-  judge_product(named("up"), second_normed, sources.weights[kUp], shape_.of_up(), up);
+  judge_product(named("up"), second_normed, sources.weights[kUp], kUp, up);
   judge_rows(named("active"), active, [&](std::size_t i) {
     return expected_activation(shape_.is_llama() ? Action::swiglu : Action::gelu, up[i],
                                case_.type);
   });
-  judge_product(named("down"), active, sources.weights[kDown], hidden, down);
+  judge_product(named("down"), of_all_ranks(active), sources.weights[kDown], kDown, down);
 }
 
 void StepCheck::judge_last_norm(Tensors const& last, Source const& weights,

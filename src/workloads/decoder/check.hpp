@@ -21,7 +21,7 @@ struct LayerSources {
 /// Judges a step part by part: each part's results against what is right for the operands that the part before
 /// left in memory, with the bound of that part alone. Bounds that went through all layers would allow
 /// anything; so each is as narrow as that of a single operation, and a wrong part is named. Tokens are sampled,
-/// and columns of products; a full check takes all of them, up to 256 tokens.
+/// and columns of products; a full check takes all of them, up to 256 tokens. Collective where ranks share a model.
 class StepCheck {
  public:
   StepCheck(Shape const& shape, Step const& step, core::Case const& spec, comm::World const& world,
@@ -46,8 +46,9 @@ class StepCheck {
                  Values const& sum);
   void judge_norm(std::string const& name, Values const& sum, Source const& weights,
                   Values const& normed);
-  void judge_product(std::string const& name, Values const& a, Source const& weights,
-                     std::int64_t columns, Values const& c);
+  Values of_all_ranks(Values const& own) const;
+  void judge_product(std::string const& name, Values const& a, Source const& source, Weight weight,
+                     Values const& c);
   void judge_cache(std::string const& name, device::MatrixView const& pool, Values const& tokens,
                    Source const& before);
   void judge_attention(std::string const& name, Tensors const& tensors, LayerSources const& sources,

@@ -1,5 +1,7 @@
 // SPDX-FileCopyrightText: 2026 The Quadrille developers
 // SPDX-License-Identifier: Apache-2.0
+#include "workloads/decoder/decoder.hpp"
+
 #include "common/search.hpp"
 #include "workloads/decoder/check.hpp"
 #include "workloads/tables.hpp"
@@ -76,11 +78,11 @@ std::string conflict(core::Case const& spec) {
   if (x.hidden % x.heads != 0) {
     return fmt::format("{} heads do not divide hidden = {}; take a divisor", x.heads, x.hidden);
   }
-  error = attention::shape_error(
-      {.heads = x.heads, .kv_heads = x.kv_heads, .head_size = x.head_size()});
+  error =
+      attention::shape_error({.heads = x.heads, .kv_heads = x.kv_heads, .head_size = x.head_size});
   if (!error.empty()) return error;
   error = kernels::kv_cache::shape_error(
-      {.kv_heads = x.kv_heads, .head_size = x.head_size(), .block_size = x.block_size});
+      {.kv_heads = x.kv_heads, .head_size = x.head_size, .block_size = x.block_size});
   if (!error.empty()) return error;
   constexpr double kMaxTokens = 0x1p24;  // each has a place that a host draws
   if (static_cast<double>(x.requests) * static_cast<double>(x.tokens) > kMaxTokens) {
@@ -91,20 +93,24 @@ std::string conflict(core::Case const& spec) {
                             (static_cast<double>(x.of_qkv()) + static_cast<double>(x.of_up()))));
 }
 
-/// One step of a decoder: each token goes through all layers, on every rank at once, each with data of its own.
+/// One step of a decoder: each token goes through all layers. On every rank at once, each with data of its own; or
+/// all ranks share a model, and add up what their parts of two products of each layer come to (Shoeybi et al.,
+/// Megatron-LM, 2019).
 class Decoder final : public measure::Workload {
  public:
-  Decoder(core::Case const& spec, int ranks, int rank)
+  Decoder(core::Case const& spec, int ranks, int rank, bool is_shared)
       : case_{spec},
-        shape_{spec},
+        shape_{is_shared ? Shape{spec, ranks, rank} : Shape{spec}},
         step_{shape_, spec},
         layers_(static_cast<std::size_t>(shape_.layers), unallocated(shape_, step_, spec.type)),
         ranks_{ranks},
-        rank_{rank} {
+        rank_{rank},
+        is_shared_{is_shared},
+        pieces_{std::min(spec.parameters.as<Parameters>().pieces, step_.rows())} {
     last_weights_ = layers_.front().weights[kFirstNorm];
     last_sum_ = last_normed_ = layers_.front().normed;
     places_.cos_sin = {nullptr, core::DataType::f32, shape_.is_llama() ? step_.longest : 0,
-                       shape_.head_size(), shape_.head_size()};
+                       shape_.head_size, shape_.head_size};
     connect();
   }
 
@@ -112,7 +118,7 @@ class Decoder final : public measure::Workload {
     auto const layers = static_cast<double>(shape_.layers),
                rows = static_cast<double>(step_.rows());
     measure::Description d;
-    d.amount = rows * ranks_;
+    d.amount = is_shared_ ? rows : rows * ranks_;
     d.unit = "token/s";
     double flop = 0, weights = 0, cached = 0;
     for (gemm::Problem const& p : problems_.back().products) {
@@ -135,11 +141,18 @@ class Decoder final : public measure::Workload {
     d.memory_bytes += bytes_of(last_weights_) + 2 * bytes_of(last_sum_) + bytes_of(places_.cos_sin);
     d.host_bytes = 4 * sizeof(float) * static_cast<double>(step_.longest * shape_.of_kv());
     d.extras = {{"read", d.device_bytes, "B/s"}, {"arithmetic", d.flop, "FLOP/s"}};
+    if (!is_shared_) return d;
+    double const added = bytes_of(layers_.back().down);
+    d.traits = {.communicates = true, .has_legs = true, .replicated = true};
+    // Two sums of a layer, each of which leaves every rank once and comes back once.
+    d.network_bytes = 2 * layers * 2 * (ranks_ - 1) * added;
+    d.traffic = {comm::Operation::allreduce, added / static_cast<double>(pieces_)};
     return d;
   }
 
   std::string unsupported_reason(VariantInfo const& variant,
                                  device::Device const& device) const override {
+    if (!shape_.indivisible.empty()) return shape_.indivisible;
     std::string const missing =
         rows_of(problems_.back(), shape_.phase, variant.role, device).missing;
     return missing.empty() ? "" : missing + "; take another type or other extents";
@@ -149,21 +162,28 @@ class Decoder final : public measure::Workload {
                measure::Selection const& selected) override {
     bool const is_first = memory_.empty();
     if (is_first) allocate(world);
-    // Tags differ by rank, so that another rank's data are wrong data.
-    auto tag = static_cast<std::uint64_t>(rank_ * 16 * (shape_.layers + 1));
-    auto const of_data = [&] { return Source{case_.data, seed, tag++}; };
+    // Tags differ by rank, so that another rank's data are wrong data; but for what ranks share.
+    auto const of_rank = static_cast<std::uint64_t>(rank_ * 16 * (shape_.layers + 1));
+    std::uint64_t tag = is_shared_ ? 0 : of_rank;
     auto const of_weights = [&] { return Source{core::DataKind::uniform, seed, tag++}; };
     auto const fill_whole = [&](device::MatrixView const& view, Source const& source) {
       fill(view, whole(view.rows, view.cols), source, world);
     };
-    fill_whole(layers_.front().sum, input_ = of_data());
+    fill_whole(layers_.front().sum, input_ = {case_.data, seed, tag++});
     fill_whole(last_weights_, last_source_ = of_weights());
     for (std::size_t l = 0; l < layers_.size(); ++l) {
       for (std::size_t w = 0; w < kWeights; ++w) {
-        fill_whole(layers_[l].weights[w], sources_[l].weights[w] = of_weights());
+        device::MatrixView const& view = layers_[l].weights[w];
+        sources_[l].weights[w] = of_weights();
+        for (WeightRows const& rows : decoder::rows_of(static_cast<Weight>(w), shape_)) {
+          fill(view.block(rows.first, 0, rows.count, view.cols),
+               block_from(rows.global_row, rows.global_column), sources_[l].weights[w], world);
+        }
       }
-      fill_whole(layers_[l].k_pool, sources_[l].k_pool = of_data());
-      fill_whole(layers_[l].v_pool, sources_[l].v_pool = of_data());
+      std::uint64_t const of_pool = tag + (is_shared_ ? of_rank << 16 : 0);
+      fill_whole(layers_[l].k_pool, sources_[l].k_pool = {case_.data, seed, of_pool});
+      fill_whole(layers_[l].v_pool, sources_[l].v_pool = {case_.data, seed, of_pool + 1});
+      tag += 2;
     }
     if (is_first) choose(world, selected);
   }
@@ -182,10 +202,21 @@ class Decoder final : public measure::Workload {
     clear(last_normed_);
   }
 
-  void run(comm::World& world, measure::Leg, VariantInfo const& variant) override {
+  void run(comm::World& world, measure::Leg leg, VariantInfo const& variant) override {
     Rows const& rows = rows_.at(&variant);
-    for (Problems const& problems : problems_) decoder::run(problems, rows, world.stream());
-    rows.second_norm.front()->launch(last_norm_, world.stream());
+    for (Problems const& problems : problems_) {
+      auto const joint = [&](Product product) {
+        multiply_joint(world, leg, *rows.products[product].front(), problems.products[product]);
+      };
+      if (leg == measure::Leg::communicate) {
+        for (Product const product : {kOutProduct, kDownProduct}) joint(product);
+      } else {
+        decoder::run(problems, rows, world.stream(), joint);
+      }
+    }
+    if (leg != measure::Leg::communicate) {
+      rows.second_norm.front()->launch(last_norm_, world.stream());
+    }
   }
 
   std::string implementation(VariantInfo const& variant) const override {
@@ -235,6 +266,37 @@ class Decoder final : public measure::Workload {
     return all;
   }
 
+  /// Some of its rows.
+  gemm::Problem piece_of(gemm::Problem problem, std::int64_t piece) const {
+    core::Range const rows = core::split_evenly(problem.m(), pieces_, piece);
+    problem.a = problem.a.block(rows.first, 0, rows.count, problem.a.cols);
+    problem.c = problem.c.block(rows.first, 0, rows.count, problem.c.cols);
+    return problem;
+  }
+
+  /// A product, and the sum of what all ranks of the model have of it, each piece under the products of those
+  /// behind it.
+  void multiply_joint(comm::World& world, measure::Leg leg,
+                      kernels::Variant<gemm::Problem> const& row, gemm::Problem const& product) {
+    device::StreamView const stream = world.stream();
+    auto const add_up = [&](std::int64_t piece) {
+      device::MatrixView const& c = piece_of(product, piece).c;
+      comm::Piece const sum{c.data, static_cast<std::size_t>(bytes_of(c))};
+      return channel_->allreduce({sum.data, sum.bytes}, sum, case_.type, comm::ReduceOp::sum,
+                                 stream);
+    };
+    std::vector<comm::Request> under_way;
+    for (std::int64_t i = 0; i < pieces_ && leg != measure::Leg::communicate; ++i) {
+      row.launch(piece_of(product, i), stream);
+      if (is_shared_ && leg == measure::Leg::overlapped) under_way.push_back(add_up(i));
+    }
+    for (comm::Request const& request : under_way) request.wait_on(stream);
+    bool const adds_behind = leg == measure::Leg::serial || leg == measure::Leg::communicate;
+    for (std::int64_t i = 0; i < pieces_ && is_shared_ && adds_behind; ++i) {
+      add_up(i).wait_on(stream);
+    }
+  }
+
   /// The problems of all tensors as they lie in memory now, or will.
   void connect() {
     problems_.clear();
@@ -259,13 +321,20 @@ class Decoder final : public measure::Workload {
     }
     places_.slots_of_host = step_.slots.data();
     if (shape_.is_llama()) {
-      cos_sin_ = rowwise::cos_sin_of(shape_.head_size(), step_.longest);
+      cos_sin_ = rowwise::cos_sin_of(shape_.head_size, step_.longest);
       memory_.push_back(allocate_matrix(places_.cos_sin, world));
       world.stream().copy(places_.cos_sin.data, cos_sin_.data(), cos_sin_.size() * sizeof(float));
       world.stream().synchronize();
     }
     connect();
     sources_.resize(layers_.size());
+    if (is_shared_) channel_ = world.transport(case_).connect(world.group());
+  }
+
+  /// Of the first layer, which is like all.
+  gemm::Problem as_launched(Product product) const {
+    gemm::Problem const& p = problems_.front().products[product];
+    return product == kOutProduct || product == kDownProduct ? piece_of(p, 0) : p;
   }
 
   /// The rows of each variant, and scratch for all of them.
@@ -309,7 +378,7 @@ class Decoder final : public measure::Workload {
         std::vector<kernels::Ranked> const ranked = kernels::rank(
             candidates.size(),
             [&](std::size_t candidate) {
-              candidates[candidate]->launch(problems_.front().products[i], world.stream());
+              candidates[candidate]->launch(as_launched(static_cast<Product>(i)), world.stream());
               return true;
             },
             world.stream(), kEffort);
@@ -326,6 +395,9 @@ class Decoder final : public measure::Workload {
   rowwise::Problem last_norm_;
   device::MatrixView last_weights_, last_sum_, last_normed_;
   int ranks_, rank_;
+  bool is_shared_;
+  std::int64_t pieces_;  // of products that ranks add up
+  std::unique_ptr<comm::Channel> channel_;
   Places places_;
   std::vector<float> cos_sin_;
   Source input_, last_source_;
@@ -337,45 +409,64 @@ class Decoder final : public measure::Workload {
 };
 
 }  // namespace
+
+std::unique_ptr<measure::Workload> make(core::Case const& spec, int ranks, int rank,
+                                        bool is_shared) {
+  return std::make_unique<Decoder>(spec, ranks, rank, is_shared);
+}
+
+measure::Selection selection() { return workloads::rows_of(kRows); }
+
+core::WorkloadSchema schema_of(std::string_view name, bool is_shared) {
+  core::WorkloadSchema schema{
+      .name = name,
+      .extents = {"requests", "tokens", "hidden", "heads", "kv_heads", "mlp"},
+      .min_extent = 1,
+      .max_extent = std::numeric_limits<std::int32_t>::max(),
+      .keys = {.transport = is_shared, .legs = is_shared},
+      .defaults = core::Parameters{Parameters{}},
+      .options = {core::options::choice("model", core::options::at(&Parameters::model),
+                                        "gpt: layer norms and GeLU; llama: RMS norms, SwiGLU and "
+                                        "rotary positions"),
+                  core::options::choice("phase", core::options::at(&Parameters::phase),
+                                        "prefill: all tokens of each request; decode: the next "
+                                        "token of each, by the keys and values of the others"),
+                  core::options::count("layers", core::options::at(&Parameters::layers),
+                                       "of the model", {.least = 1, .most = 128}),
+                  core::options::choice("lengths", core::options::at(&Parameters::lengths),
+                                        "tokens of a request: as many as the extent, or drawn "
+                                        "by the seed up to that"),
+                  core::options::count("block_size", core::options::at(&Parameters::block_size),
+                                       "tokens of a block of the cache: 8, 16, 32, 64 or 128",
+                                       {.least = 8, .most = 128})},
+      .conflict = conflict};
+  if (is_shared) {
+    schema.options.push_back(core::options::method(core::options::count(
+        "pieces", core::options::at(&Parameters::pieces),
+        "of the tokens, whose sums travel under products of the next", {.least = 1, .most = 64})));
+  }
+  return schema;
+}
+
+std::vector<measure::Metric> metrics() {
+  return {{"read", "B/s", "weights, keys and values of all layers, each read or written once."},
+          {"arithmetic", "FLOP/s", "operations of products and attention."}};
+}
+
 }  // namespace quadrille::workloads::decoder
 
 namespace quadrille::workloads::entries {
 
-using decoder::Parameters;
-
 extern measure::WorkloadEntry const decoder = measure::entry({
-    .schema =
-        {.name = "decoder",
-         .extents = {"requests", "tokens", "hidden", "heads", "kv_heads", "mlp"},
-         .min_extent = 1,
-         .max_extent = std::numeric_limits<std::int32_t>::max(),
-         .defaults = core::Parameters{Parameters{}},
-         .options =
-             {core::options::choice("model", core::options::at(&Parameters::model),
-                                    "gpt: layer norms and GeLU; llama: RMS norms, SwiGLU and "
-                                    "rotary positions"),
-              core::options::choice("phase", core::options::at(&Parameters::phase),
-                                    "prefill: all tokens of each request; decode: the next "
-                                    "token of each, by the keys and values of the others"),
-              core::options::count(
-                  "layers", core::options::at(&Parameters::layers), "of the model",
-                  {.least = 1, .most = 128}),
-              core::options::choice("lengths", core::options::at(&Parameters::lengths),
-                                    "tokens of a request: as many as the extent, or drawn "
-                                    "by the seed up to that"),
-              core::options::count("block_size", core::options::at(&Parameters::block_size),
-                                   "tokens of a block of the cache: 8, 16, 32, 64 or 128",
-                                   {.least = 8, .most = 128})},
-         .conflict = decoder::conflict},
+    .schema = decoder::schema_of("decoder", false),
     .summary =
         "a step of a language model's layers, on each rank: prompts, or a token for each request",
-    .work = "new tokens; products, attention, norms and the cache of all layers",
+    .work = decoder::kWork,
     .local = true,
-    .variants = rows_of(decoder::kRows),
-    .make = measure::make<decoder::Decoder>,
-    .secondary = {{"read", "B/s",
-                   "weights, keys and values of all layers, each read or written once."},
-                  {"arithmetic", "FLOP/s", "operations of products and attention."}},
+    .variants = decoder::selection(),
+    .make = [](core::Case const& spec, int ranks,
+               int rank) { return decoder::make(spec, ranks, rank, false); },
+    .secondary = decoder::metrics(),
 });
 
 }  // namespace quadrille::workloads::entries

@@ -59,8 +59,8 @@ rowwise::Problem norm_of_sum(Shape const& shape, device::MatrixView const& weigh
 }
 
 gemm::Problem product(device::MatrixView const& a, device::MatrixView const& weights,
-                      device::MatrixView const& c) {
-  return {.a = a, .b = weights, .c = c, .alpha = alpha_of(a.cols), .transpose_b = true};
+                      device::MatrixView const& c, std::int64_t parts = 1) {
+  return {.a = a, .b = weights, .c = c, .alpha = alpha_of(parts * a.cols), .transpose_b = true};
 }
 
 template <class Problem>
@@ -93,18 +93,34 @@ Tensors unallocated(Shape const& shape, Step const& step, core::DataType type) {
   auto const of_tokens = [&](std::int64_t cols) { return tensor(type, n, cols); };
   Tensors t{.weights = {
                 tensor(type, norms, shape.hidden), tensor(type, shape.of_qkv(), shape.hidden),
-                tensor(type, shape.hidden, shape.hidden), tensor(type, norms, shape.hidden),
+                tensor(type, shape.hidden, shape.of_q()), tensor(type, norms, shape.hidden),
                 tensor(type, shape.of_up(), shape.hidden), tensor(type, shape.hidden, shape.mlp)}};
   t.k_pool = t.v_pool =
-      tensor(type, step.blocks * shape.kv_heads * shape.block_size, shape.head_size());
-  t.sum = t.normed = t.o = t.attended = t.second_sum = t.second_normed = t.down =
-      of_tokens(shape.hidden);
+      tensor(type, step.blocks * shape.kv_heads * shape.block_size, shape.head_size);
+  t.sum = t.normed = t.attended = t.second_sum = t.second_normed = t.down = of_tokens(shape.hidden);
   t.qkv = of_tokens(shape.of_qkv());
-  t.q = tensor(type, has_q ? n : 0, shape.hidden);
+  t.o = of_tokens(shape.of_q());
+  t.q = tensor(type, has_q ? n : 0, shape.of_q());
   t.k = tensor(type, shape.is_llama() ? n : 0, shape.of_kv());
   t.up = of_tokens(shape.of_up());
   t.active = of_tokens(shape.mlp);
   return t;
+}
+
+std::vector<WeightRows> rows_of(Weight weight, Shape const& x) {
+  std::int64_t const of_q = x.of_q(), of_kv = x.of_kv();
+  switch (weight) {
+    case kQkv:
+      return {{0, of_q, x.part * of_q},
+              {of_q, of_kv, x.parts * of_q + x.part * of_kv},
+              {of_q + of_kv, of_kv, x.parts * (of_q + of_kv) + x.part * of_kv}};
+    case kUp:
+      if (!x.is_llama()) return {{0, x.mlp, x.part * x.mlp}};
+      return {{0, x.mlp, x.part * x.mlp}, {x.mlp, x.mlp, (x.parts + x.part) * x.mlp}};
+    case kOut: return {{0, x.hidden, 0, x.part * of_q}};
+    case kDown: return {{0, x.hidden, 0, x.part * x.mlp}};
+    default: return {{0, x.is_llama() ? 1 : 2, 0}};
+  }
 }
 
 double alpha_of(std::int64_t k) {
@@ -113,10 +129,10 @@ double alpha_of(std::int64_t k) {
 
 Problems problems_of(Shape const& shape, Step const& step, Tensors const& t, Tensors const* before,
                      Places const& places) {
-  std::int64_t const hidden = shape.hidden, d = shape.head_size();
-  device::MatrixView const q = t.q.rows > 0 ? t.q : columns(t.qkv, 0, hidden);
-  device::MatrixView const k = shape.is_llama() ? t.k : columns(t.qkv, hidden, shape.of_kv());
-  device::MatrixView const v = columns(t.qkv, hidden + shape.of_kv(), shape.of_kv());
+  std::int64_t const of_q = shape.of_q(), d = shape.head_size;
+  device::MatrixView const q = t.q.rows > 0 ? t.q : columns(t.qkv, 0, of_q);
+  device::MatrixView const k = shape.is_llama() ? t.k : columns(t.qkv, of_q, shape.of_kv());
+  device::MatrixView const v = columns(t.qkv, of_q + shape.of_kv(), shape.of_kv());
   Problems p{.first_norm = before == nullptr
                                ? norm(shape, t.weights[kFirstNorm], t.sum, t.normed)
                                : norm_of_sum(shape, t.weights[kFirstNorm], before->second_sum,
@@ -127,11 +143,11 @@ Problems problems_of(Shape const& shape, Step const& step, Tensors const& t, Ten
                             .x = t.up,
                             .y = t.active},
              .products = {product(t.normed, t.weights[kQkv], t.qkv),
-                          product(t.o, t.weights[kOut], t.attended),
+                          product(t.o, t.weights[kOut], t.attended, shape.parts),
                           product(t.second_normed, t.weights[kUp], t.up),
-                          product(t.active, t.weights[kDown], t.down)}};
-  for (auto const& [from, to] : {std::pair{columns(t.qkv, 0, hidden), t.q},
-                                 std::pair{columns(t.qkv, hidden, shape.of_kv()), t.k}}) {
+                          product(t.active, t.weights[kDown], t.down, shape.parts)}};
+  for (auto const& [from, to] : {std::pair{columns(t.qkv, 0, of_q), t.q},
+                                 std::pair{columns(t.qkv, of_q, shape.of_kv()), t.k}}) {
     if (!shape.is_llama()) continue;
     p.rotary.push_back({.action = Action::rotary,
                         .x = from,
@@ -233,7 +249,8 @@ Rows rows_of(Problems const& problems, Phase phase, kernels::Role role,
   return rows;
 }
 
-void run(Problems const& problems, Rows const& rows, device::StreamView stream) {
+void run(Problems const& problems, Rows const& rows, device::StreamView stream,
+         std::function<void(Product)> const& multiply_joint) {
   auto const multiply = [&](Product product) {
     rows.products[product].front()->launch(problems.products[product], stream);
   };
@@ -258,11 +275,11 @@ void run(Problems const& problems, Rows const& rows, device::StreamView stream) 
     }
     rows.decode.front()->launch(problems.decode, stream);
   }
-  multiply(kOutProduct);
+  multiply_joint(kOutProduct);
   rows.second_norm.front()->launch(problems.second_norm, stream);
   multiply(kUpProduct);
   rows.activation.front()->launch(problems.activation, stream);
-  multiply(kDownProduct);
+  multiply_joint(kDownProduct);
 }
 
 }  // namespace quadrille::workloads::decoder

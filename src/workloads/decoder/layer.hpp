@@ -10,6 +10,7 @@
 #include "workloads/decoder/step.hpp"
 
 #include <array>
+#include <functional>
 #include <string>
 #include <utility>
 #include <vector>
@@ -19,6 +20,13 @@ namespace quadrille::workloads::decoder {
 
 /// What a layer learned. Products have theirs as columns x k.
 enum Weight : std::size_t { kFirstNorm, kQkv, kOut, kSecondNorm, kUp, kDown, kWeights };
+
+/// Rows of a weight that follow one another in the whole model's, too.
+struct WeightRows {
+  std::int64_t first = 0, count = 0;               ///< of this part's
+  std::int64_t global_row = 0, global_column = 0;  ///< of the first element in the whole model's
+};
+std::vector<WeightRows> rows_of(Weight weight, Shape const& shape);
 
 /// The tensors of a layer. Each token is a row. All stay until the step has been checked.
 struct Tensors {
@@ -87,7 +95,9 @@ struct Rows {
 Rows rows_of(Problems const& problems, Phase phase, kernels::Role role,
              device::Device const& device);
 
-/// Enqueues a layer, from the norm of its sum to the last product.
-void run(Problems const& problems, Rows const& rows, device::StreamView stream);
+/// Enqueues a layer, from the norm of its sum to the last product. multiply_joint() enqueues the products that
+/// have a part of their k alone where ranks share a model.
+void run(Problems const& problems, Rows const& rows, device::StreamView stream,
+         std::function<void(Product)> const& multiply_joint);
 
 }  // namespace quadrille::workloads::decoder

@@ -2,17 +2,29 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "workloads/decoder/step.hpp"
 
+#include <fmt/format.h>
+
 #include <algorithm>
+#include <tuple>
 
 namespace quadrille::workloads::decoder {
 
-Shape::Shape(core::Case const& spec)
+Shape::Shape(core::Case const& spec, int ranks_of_model, int rank_of_model)
     : requests{spec.size[0]},
       tokens{spec.size[1]},
       hidden{spec.size[2]},
-      heads{spec.size[3]},
-      kv_heads{spec.size[4]},
-      mlp{spec.size[5]} {
+      head_size{hidden / spec.size[3]},
+      parts{ranks_of_model},
+      part{rank_of_model} {
+  for (auto const& [name, extent, own] :
+       {std::tuple{"heads", spec.size[3], &heads}, std::tuple{"kv_heads", spec.size[4], &kv_heads},
+        std::tuple{"mlp", spec.size[5], &mlp}}) {
+    *own = std::max<std::int64_t>(1, extent / parts);
+    if (extent % parts != 0) {
+      indivisible =
+          fmt::format("{} ranks do not divide {} = {}; take a divisor", parts, name, extent);
+    }
+  }
   auto const& p = spec.parameters.as<Parameters>();
   model = p.model;
   phase = p.phase;

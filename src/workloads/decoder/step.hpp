@@ -6,6 +6,7 @@
 #include "workloads/draws.hpp"
 
 #include <cstdint>
+#include <string>
 #include <vector>
 
 namespace quadrille::workloads::decoder {
@@ -30,23 +31,28 @@ struct Parameters {
   std::int64_t layers = 2;
   std::int64_t block_size = 16;
   Lengths lengths = Lengths::equal;
+  std::int64_t pieces = 1;
   bool operator==(Parameters const&) const = default;
 };
 
-/// A model, and how much of it a case computes.
+/// A model, and how much of it a case computes. Of a model that ranks share each has its part of the heads and of
+/// the MLP's columns.
 struct Shape {
-  explicit Shape(core::Case const& spec);
+  explicit Shape(core::Case const& spec, int ranks_of_model = 1, int rank_of_model = 0);
 
   Model model = Model::llama;
   Phase phase = Phase::decode;
   std::int64_t layers = 1, block_size = 16;
   std::int64_t requests = 1, tokens = 1;  ///< of a request, at most
-  std::int64_t hidden = 0, heads = 1, kv_heads = 1, mlp = 0;
+  std::int64_t hidden = 0, head_size = 0;
+  std::int64_t parts = 1, part = 0;
+  std::int64_t heads = 1, kv_heads = 1, mlp = 0;  ///< of this part
+  std::string indivisible;  ///< why there are no such parts; empty where there are
 
   bool is_llama() const { return model == Model::llama; }
-  std::int64_t head_size() const { return hidden / heads; }
-  std::int64_t of_kv() const { return kv_heads * head_size(); }
-  std::int64_t of_qkv() const { return hidden + 2 * of_kv(); }
+  std::int64_t of_q() const { return heads * head_size; }
+  std::int64_t of_kv() const { return kv_heads * head_size; }
+  std::int64_t of_qkv() const { return of_q() + 2 * of_kv(); }
   /// Of the MLP's first product: of llama gates and factors.
   std::int64_t of_up() const { return is_llama() ? 2 * mlp : mlp; }
 };
