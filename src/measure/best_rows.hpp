@@ -47,7 +47,8 @@ class BestRows {
   explicit BestRows(MakeClock make_clock = quick_clock, BestMemory memory = {});
 
   // A search takes no more execution time than this, but three executions of each of so many
-  // candidates, where they take longer. The one half is for a first look at all of them.
+  // candidates, where they take longer. The one half is for a first look at all of them; what the last
+  // look takes beyond it is added.
   static constexpr double kSeconds = 50e-3;
   static constexpr std::size_t kMinCandidates = 4;
 

@@ -154,8 +154,9 @@ TEST(BestRows, SpendNoMoreThanTheirTime) {
     std::vector<std::pair<std::string_view, double>> const rows(100, {"row", seconds});
     Rig rig{rows};
     rig.best();
-    // The last row of launches may have begun just before.
-    EXPECT_LE(rig.spent_s(), BestRows::kSeconds + std::max(1e-3, seconds) + 1e-6) << seconds;
+    // The last look, of two executions, and the last row of launches may have begun just before.
+    double const last = 2 * seconds + std::max(1e-3, seconds);
+    EXPECT_LE(rig.spent_s(), BestRows::kSeconds + last + 1e-6) << seconds;
     EXPECT_GE(rig.spent_s(), BestRows::kSeconds / 2) << seconds;
   }
 }

@@ -155,15 +155,15 @@ void StepCheck::judge_cache(std::string const& name, device::MatrixView const& p
       .kv_heads = shape_.kv_heads, .head_size = d, .block_size = shape_.block_size};
   for (std::size_t i = 0; i < rows_.size(); ++i) {
     std::int64_t const request = step_.request_of(rows_[i]),
-                       position = step_.positions[at(rows_[i])];
+                       position = step_.positions[at(rows_[i])],
+                       length = step_.lengths[at(request)],
+                       end = step_.blocks_of(length) * shape_.block_size;
+    // Others have what they had: of a prefill those alone that no token of the request has.
+    std::int64_t const first_other = shape_.phase == Phase::prefill ? length : 0;
     for (std::int64_t head = 0; head < shape_.kv_heads; ++head) {
-      for (std::int64_t token : {position - 1, position, position + 1}) {
+      for (std::int64_t const token : {position - 1, position, position + 1}) {
         bool const is_new = token == position;
-        std::int64_t const end = step_.blocks_of(step_.lengths[at(request)]) * shape_.block_size;
-        bool const is_other =
-            token < 0 || token >= end ||
-            (shape_.phase == Phase::prefill && token < step_.lengths[at(request)]);
-        if (is_other && !is_new) continue;
+        if (!is_new && (token < first_other || token >= end)) continue;
         std::int64_t const row = cache.row_of(step_.slot_of(request, token), head);
         std::vector<float> const got = read_block(pool.block(row, 0, 1, d), world_.stream());
         std::vector<float> want(at(d));

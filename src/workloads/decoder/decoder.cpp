@@ -153,9 +153,23 @@ class Decoder final : public measure::Workload {
   std::string unsupported_reason(VariantInfo const& variant,
                                  device::Device const& device) const override {
     if (!shape_.indivisible.empty()) return shape_.indivisible;
-    std::string const missing =
-        rows_of(problems_.back(), shape_.phase, variant.role, device).missing;
+    std::string const missing = decoder::rows_of(problems_.back(), shape_.phase, variant.role,
+                                                 device.kind(), device.facts())
+                                    .missing;
     return missing.empty() ? "" : missing + "; take another type or other extents";
+  }
+
+  double scratch_bytes(measure::Selection const& selected,
+                       device::Facts const& device) const override {
+    double most = 0;
+    for (VariantInfo const* variant : selected) {
+      device::Kind const kind =
+          variant->where == Where::host ? device::Kind::host : device::Kind::cuda;
+      Scratch const needed = scratch_of(
+          decoder::rows_of(problems_.front(), shape_.phase, variant->role, kind, device), device);
+      most = std::max(most, static_cast<double>(needed.of_products + needed.of_attention));
+    }
+    return most;
   }
 
   void prepare(comm::World& world, std::uint64_t seed,
@@ -269,8 +283,8 @@ class Decoder final : public measure::Workload {
   /// Some of its rows.
   gemm::Problem piece_of(gemm::Problem problem, std::int64_t piece) const {
     core::Range const rows = core::split_evenly(problem.m(), pieces_, piece);
-    problem.a = problem.a.block(rows.first, 0, rows.count, problem.a.cols);
-    problem.c = problem.c.block(rows.first, 0, rows.count, problem.c.cols);
+    problem.a = part(problem.a, rows.first, 0, rows.count, problem.a.cols);
+    problem.c = part(problem.c, rows.first, 0, rows.count, problem.c.cols);
     return problem;
   }
 
@@ -337,31 +351,43 @@ class Decoder final : public measure::Workload {
     return product == kOutProduct || product == kDownProduct ? piece_of(p, 0) : p;
   }
 
+  /// Of products, which need counters that are zero, and of attention: what any part takes.
+  struct Scratch {
+    std::size_t of_products = 0, of_attention = 0;
+  };
+  Scratch scratch_of(Rows const& rows, device::Facts const& device) const {
+    Scratch most;
+    for (std::size_t i = 0; i < kProducts; ++i) {
+      for (auto const* row : rows.products[i]) {
+        most.of_products = std::max(
+            most.of_products, row->scratch_bytes(as_launched(static_cast<Product>(i)), device));
+      }
+    }
+    Problems const& problems = problems_.front();
+    auto const add = [&](auto const& candidates, auto const& problem) {
+      if (candidates.empty()) return;
+      most.of_attention =
+          std::max(most.of_attention, candidates.front()->scratch_bytes(problem, device));
+    };
+    for (attention::Problem const& prompt : problems.prompts) add(rows.prompts, prompt);
+    add(rows.decode, problems.decode);
+    return most;
+  }
+
   /// The rows of each variant, and scratch for all of them.
   void choose(comm::World& world, measure::Selection const& selected) {
-    device::Device& device = world.device();
-    std::size_t of_products = 0, of_attention = 0;
+    Scratch most;
     for (VariantInfo const* variant : selected) {
-      Rows rows = rows_of(problems_.front(), shape_.phase, variant->role, device);
+      Rows rows = decoder::rows_of(problems_.front(), shape_.phase, variant->role,
+                                   world.device().kind(), world.device().facts());
       if (!rows.missing.empty()) continue;
-      for (std::size_t i = 0; i < kProducts; ++i) {
-        for (auto const* row : rows.products[i]) {
-          of_products = std::max(of_products,
-                                 row->scratch_bytes(problems_.front().products[i], device.facts()));
-        }
-      }
-      for (attention::Problem const& prompt : problems_.front().prompts) {
-        of_attention =
-            std::max(of_attention, rows.prompts.front()->scratch_bytes(prompt, device.facts()));
-      }
-      if (!rows.decode.empty()) {
-        of_attention = std::max(of_attention, rows.decode.front()->scratch_bytes(
-                                                  problems_.front().decode, device.facts()));
-      }
+      Scratch const needed = scratch_of(rows, world.device().facts());
+      most.of_products = std::max(most.of_products, needed.of_products);
+      most.of_attention = std::max(most.of_attention, needed.of_attention);
       rows_[variant] = std::move(rows);
     }
-    product_scratch_ = allocate_scratch(of_products, world);
-    attention_scratch_ = allocate_scratch(of_attention, world);
+    product_scratch_ = allocate_scratch(most.of_products, world);
+    attention_scratch_ = allocate_scratch(most.of_attention, world);
     auto const give = [](auto& problem, device::Buffer<std::byte>& scratch) {
       problem.scratch = scratch.data();
       problem.scratch_bytes = scratch.bytes();

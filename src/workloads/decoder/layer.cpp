@@ -24,12 +24,6 @@ device::MatrixView tensor(core::DataType type, std::int64_t rows, std::int64_t c
   return {nullptr, type, rows, cols, cols};
 }
 
-/// A part that may have no memory yet.
-device::MatrixView part(device::MatrixView const& whole, std::int64_t row, std::int64_t col,
-                        std::int64_t rows, std::int64_t cols) {
-  if (whole.data != nullptr) return whole.block(row, col, rows, cols);
-  return {nullptr, whole.type, rows, cols, whole.ld};
-}
 device::MatrixView columns(device::MatrixView const& whole, std::int64_t first,
                            std::int64_t count) {
   return part(whole, 0, first, whole.rows, count);
@@ -65,11 +59,11 @@ gemm::Problem product(device::MatrixView const& a, device::MatrixView const& wei
 
 template <class Problem>
 Candidates<Problem> candidates(kernels::Variants<Problem> const& table, Problem const& problem,
-                               kernels::Role role, device::Device const& device) {
+                               kernels::Role role, device::Kind kind, device::Facts const& facts) {
   Candidates<Problem> found;
   for (kernels::Variant<Problem> const& row : table) {
     bool const takes = row.role == role && row.preference >= 0 &&
-                       kernels::unsupported_reason(row, device.kind(), device.facts()).empty() &&
+                       kernels::unsupported_reason(row, kind, facts).empty() &&
                        row.unsupported_reason(problem).empty();
     if (takes) found.push_back(&row);
   }
@@ -78,6 +72,12 @@ Candidates<Problem> candidates(kernels::Variants<Problem> const& table, Problem 
 }
 
 }  // namespace
+
+device::MatrixView part(device::MatrixView const& whole, std::int64_t row, std::int64_t col,
+                        std::int64_t rows, std::int64_t cols) {
+  if (whole.data != nullptr) return whole.block(row, col, rows, cols);
+  return {nullptr, whole.type, rows, cols, whole.ld};
+}
 
 std::vector<device::MatrixView*> Tensors::written(bool is_first) {
   std::vector<device::MatrixView*> all{&normed,     &qkv,           &q,  &k,      &o,   &attended,
@@ -212,14 +212,14 @@ rowwise::Problem last_norm_of(Shape const& shape, Tensors const& last,
   return norm_of_sum(shape, weights, last.second_sum, last.down, sum, normed);
 }
 
-Rows rows_of(Problems const& problems, Phase phase, kernels::Role role,
-             device::Device const& device) {
+Rows rows_of(Problems const& problems, Phase phase, kernels::Role role, device::Kind kind,
+             device::Facts const& facts) {
   Rows rows;
   auto const find = [&](std::string_view name, auto const& table, auto const& problem,
                         kernels::Role wanted) {
-    auto found = candidates(table, problem, wanted, device);
+    auto found = candidates(table, problem, wanted, kind, facts);
     if (found.empty() && wanted == kernels::Role::vendor) {
-      found = candidates(table, problem, kernels::Role::own, device);
+      found = candidates(table, problem, kernels::Role::own, kind, facts);
     }
     if (found.empty() && rows.missing.empty()) {
       rows.missing =

@@ -18,6 +18,10 @@
 /// A layer of a decoder as the problems of its parts, in the order of their launches.
 namespace quadrille::workloads::decoder {
 
+/// A part of a tensor that may have no memory yet.
+device::MatrixView part(device::MatrixView const& whole, std::int64_t row, std::int64_t col,
+                        std::int64_t rows, std::int64_t cols);
+
 /// What a layer learned. Products have theirs as columns x k.
 enum Weight : std::size_t { kFirstNorm, kQkv, kOut, kSecondNorm, kUp, kDown, kWeights };
 
@@ -92,8 +96,8 @@ struct Rows {
   std::string missing;  ///< why a part has no row; empty where all have
 };
 /// Those of a role on a device; in place of a part that a vendor's library does not have, own ones.
-Rows rows_of(Problems const& problems, Phase phase, kernels::Role role,
-             device::Device const& device);
+Rows rows_of(Problems const& problems, Phase phase, kernels::Role role, device::Kind kind,
+             device::Facts const& facts);
 
 /// Enqueues a layer, from the norm of its sum to the last product. multiply_joint() enqueues the products that
 /// have a part of their k alone where ranks share a model.
