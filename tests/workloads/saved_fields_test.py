@@ -123,6 +123,15 @@ size = "4007"
 name = "field_io"
 workload = "field_io"
 size = "(203,307)"
+
+[[case]]
+name = "shared"
+workload = "parallel_decoder"
+type = "f32"
+model = ["gpt", "llama"]
+phase = "prefill"
+pieces = 2
+size = "(2,17,768,12,6,96)"
 """
 EXCHANGES = """
 [[case]]
@@ -185,12 +194,28 @@ def other_workloads(folder, ranks):
     equal("pairs", out, numpy.array([x[of, 32 * to:32 * to + 4007] for to, of in senders]))
 
 
+def hidden_of(directory):
+    """What the shared models make of their tokens."""
+    values = []
+    for name in ("shared.1", "shared.2"):
+        with h5py.File(directory / "fields" / f"{name}.h5") as fields:
+            values.append(fields["hidden"][...])
+    return values
+
+
 def main():
     ranks = int(sys.argv[1])
     program = Program(sys.argv[2:])
     source = program.input(INPUT + (EXCHANGES if ranks > 1 else ""))
     process, _, directory = program.run(source, ranks=ranks)
     check(process.returncode == 0, "the run must pass", process)
+
+    # A model does not depend on how many ranks share it.
+    process, _, alone = program.run(source, "--only", "shared.1,shared.2", ranks=1)
+    check(process.returncode == 0, "one rank must pass", process)
+    for one, many in zip(hidden_of(alone), hidden_of(directory)):
+        check(one.shape == (34, 768) and len(numpy.unique(one)) > one.size / 2, f"hidden: {one.shape}")
+        check(float(abs(one - many).max()) < 1e-4, f"hidden of {ranks} ranks differs by {abs(one - many).max()}")
 
     for name, shape in (("product", (233, 211, 307)), ("cyclic", (150, 160, 170))):
         m, n, k = shape
