@@ -3,6 +3,7 @@
 #pragma once
 
 #include "common/ptx/threads.cuh"
+#include "core/small_float.hpp"
 #include "device/device.hpp"
 #include "paged_decode/paged_decode_cuda.cuh"
 
@@ -16,18 +17,20 @@ struct Division {
   int large = 128, small = 128;  ///< tokens
   int large_parts = 0;
 
-  __host__ __device__ constexpr int begin(int part) const {
+  QUAD_HD constexpr int begin(int part) const {
     return min_of(part, large_parts) * large + max_of(part - large_parts, 0) * small;
   }
-  __host__ __device__ constexpr int count(int tokens) const {
+  QUAD_HD constexpr int count(int tokens) const {
     int const boundary = large_parts * large;
-    return divide_up(min_of(tokens, boundary), large) +
-           divide_up(max_of(tokens - boundary, 0), small);
+    return parts_in(min_of(tokens, boundary), large) +
+           parts_in(max_of(tokens - boundary, 0), small);
   }
 
  private:
-  __host__ __device__ static constexpr int min_of(int a, int b) { return a < b ? a : b; }
-  __host__ __device__ static constexpr int max_of(int a, int b) { return a > b ? a : b; }
+  /// divide_up(), which hosts without kernels do not have.
+  QUAD_HD static constexpr int parts_in(int n, int by) { return n / by + (n % by != 0); }
+  QUAD_HD static constexpr int min_of(int a, int b) { return a < b ? a : b; }
+  QUAD_HD static constexpr int max_of(int a, int b) { return a > b ? a : b; }
 };
 
 /// Powers of two. Large parts are some two for each multiprocessor, and no more than three quarters of a sequence.
