@@ -2,7 +2,6 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "measure/best_rows.hpp"
 
-#include "common/search.hpp"
 #include "core/text.hpp"
 #include "measure/sampler.hpp"
 #include "measure/selection.hpp"
@@ -20,18 +19,8 @@ using kernels::VariantInfo;
 
 // A first execution may load its kernels.
 constexpr double kLoadSeconds = 20e-3;
-// Long enough for the clock.
-constexpr double kRowSeconds = 1e-3;
 // Of two that differ by less the likelier one is taken: in another run it would be the other.
 constexpr double kTie = 0.01;
-
-constexpr kernels::Effort kEffort{.looks_s = BestRows::kSeconds / 2,
-                                  .min_looks = BestRows::kMinCandidates,
-                                  .all_s = BestRows::kSeconds,
-                                  .min_rows = BestRows::kMinCandidates,
-                                  .min_row_s = kRowSeconds,
-                                  .max_row_s = kRowSeconds,
-                                  .min_launches = 1};
 
 /// What the time of an execution depends on.
 core::Case essence_of(core::Case const& spec) {
@@ -101,7 +90,7 @@ class Search {
                          {.look = [this](std::size_t i) { return look(i); },
                           .row = [this](std::size_t i, std::int64_t n) { return row(i, n); },
                           .spent = [this] { return spent_; }},
-                         kEffort);
+                         BestRows::kEffort);
   }
 
  private:

@@ -2,6 +2,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
+#include "common/search.hpp"
 #include "core/config.hpp"
 #include "measure/quick_time.hpp"
 #include "measure/workload.hpp"
@@ -51,6 +52,14 @@ class BestRows {
   // look takes beyond it is added.
   static constexpr double kSeconds = 50e-3;
   static constexpr std::size_t kMinCandidates = 4;
+  /// The same for kernels::rank(), by rows of launches that are long enough for the clock.
+  static constexpr kernels::Effort kEffort{.looks_s = kSeconds / 2,
+                                           .min_looks = kMinCandidates,
+                                           .all_s = kSeconds,
+                                           .min_rows = kMinCandidates,
+                                           .min_row_s = 1e-3,
+                                           .max_row_s = 1e-3,
+                                           .min_launches = 1};
 
   /// Of a case with these candidates, of which there is one at least: the same on every rank.
   /// Collective.

@@ -2,9 +2,9 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "paged_decode/paged_decode.hpp"
 
+#include "workloads/block_tables.hpp"
 #include "workloads/checks/attention.hpp"
 #include "workloads/data.hpp"
-#include "workloads/draws.hpp"
 #include "workloads/tables.hpp"
 
 #include <fmt/format.h>
@@ -34,45 +34,23 @@ struct Parameters {
   bool operator==(Parameters const&) const = default;
 };
 
-/// A pool whose blocks belong to sequences in random order.
-struct Cache {
+struct Cache : BlockTables {
   paged_decode::Shape shape;
-  std::vector<std::int32_t> lengths, first_blocks;
-  std::vector<std::int32_t> table;  ///< from fill_table() on
 
-  explicit Cache(core::Case const& spec) {
-    auto const& p = spec.parameters.as<Parameters>();
-    auto const most = static_cast<double>(spec.size[3]);
-    shape.sequences = spec.size[0];
-    shape.heads = spec.size[1];
-    shape.kv_heads = spec.size[2];
-    shape.head_size = spec.size[4];
-    shape.block_size = p.block_size;
-    shape.latent = p.kv == Kv::latent;
-    for (std::int64_t s = 0; s < shape.sequences; ++s) {
-      double const length = length_of(p.lengths, draw(spec.seed, kLengthTag, s), most);
-      lengths.push_back(static_cast<std::int32_t>(std::clamp(length, 1.0, most)));
-      first_blocks.push_back(static_cast<std::int32_t>(shape.blocks));
-      shape.blocks += shape.blocks_of(lengths.back());
-      shape.tokens += lengths.back();
-      shape.longest = std::max<std::int64_t>(shape.longest, lengths.back());
-    }
-  }
-
-  /// Blocks of a sequence in the table, of which short ones leave some unused.
-  std::int64_t width() const { return shape.blocks_of(shape.longest); }
-
-  void fill_table(std::uint64_t seed) {
-    std::vector<std::int32_t> const blocks = shuffled(shape.blocks, seed, kTableTag);
-    table.assign(static_cast<std::size_t>(shape.sequences * width()), 0);
-    for (std::size_t s = 0; s < lengths.size(); ++s) {
-      std::copy_n(blocks.begin() + first_blocks[s], shape.blocks_of(lengths[s]),
-                  table.begin() + static_cast<std::ptrdiff_t>(s) * width());
-    }
-  }
+  explicit Cache(core::Case const& spec) : Cache{spec, spec.parameters.as<Parameters>()} {}
 
  private:
-  static constexpr std::uint64_t kLengthTag = 0x6c656e, kTableTag = 0x746162;
+  Cache(core::Case const& spec, Parameters const& p)
+      : BlockTables{spec.size[0], spec.size[3], p.lengths, p.block_size, spec.seed},
+        shape{.sequences = spec.size[0],
+              .heads = spec.size[1],
+              .kv_heads = spec.size[2],
+              .head_size = spec.size[4],
+              .block_size = block_size,
+              .blocks = blocks,
+              .tokens = tokens,
+              .longest = longest,
+              .latent = p.kv == Kv::latent} {}
 };
 
 std::string conflict(core::Case const& spec) {
@@ -173,7 +151,6 @@ class PagedDecode final : public measure::Workload {
     AttentionCheck checker{
         problem_.o,  case_.type, x.head_size, sources_, paged_decode::flop(x) / 4,
         case_.check, world};
-    std::int64_t const width = cache_.width();
     checker.judge(x.sequences * x.kv_heads, [&](std::int64_t i) -> AttentionCheck::Group {
       std::int64_t const s = i / x.kv_heads, h = i % x.kv_heads;
       std::int64_t const length = cache_.lengths[static_cast<std::size_t>(s)];
@@ -186,9 +163,8 @@ class PagedDecode final : public measure::Workload {
                       std::int64_t const first = cache_.first_blocks[static_cast<std::size_t>(s)];
                       return paged_decode::contiguous_row(x, first, length, h, t);
                     }
-                    std::int64_t const block =
-                        cache_.table[static_cast<std::size_t>(s * width + t / x.block_size)];
-                    return (block * x.kv_heads + h) * x.block_size + t % x.block_size;
+                    std::int64_t const slot = cache_.slot_of(s, t), in_block = slot % x.block_size;
+                    return (slot / x.block_size * x.kv_heads + h) * x.block_size + in_block;
                   },
               .visible = [length](std::int64_t) { return length; },
               .place =
@@ -216,7 +192,7 @@ class PagedDecode final : public measure::Workload {
       v_ = allocate_matrix(problem_.v, world);
     }
     o_ = allocate_matrix(problem_.o, world);
-    cache_.fill_table(case_.seed);
+    cache_.draw_table(case_.seed);
     lengths_ = uploaded(cache_.lengths, world);
     table_ = uploaded(cache_.table, world);
     first_blocks_ = uploaded(cache_.first_blocks, world);

@@ -9,7 +9,6 @@
 #include <fmt/format.h>
 
 #include <array>
-#include <cmath>
 #include <limits>
 #include <mutex>
 #include <utility>

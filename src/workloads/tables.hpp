@@ -49,6 +49,14 @@ auto const& row_of(Table const& table, kernels::VariantInfo const& info) {
   return *found;
 }
 
+/// Whether a row runs on such a device and takes a problem.
+template <class Problem>
+bool takes(kernels::Variant<Problem> const& row, Problem const& problem, device::Kind kind,
+           device::Facts const& facts) {
+  return kernels::unsupported_reason(row, kind, facts).empty() &&
+         row.unsupported_reason(problem).empty();
+}
+
 /// Steps that a repetition may have. A host enqueues each, and looks at each before anything runs.
 inline constexpr std::int64_t kMaxSteps = 1 << 16;
 /// Why a pipeline does not move `extent` indices in steps of so many; empty where it does. `key` sets

@@ -2,7 +2,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "workloads/decoder/decoder.hpp"
 
-#include "common/search.hpp"
+#include "measure/best_rows.hpp"
 #include "workloads/decoder/check.hpp"
 #include "workloads/tables.hpp"
 
@@ -62,15 +62,6 @@ constexpr VariantInfo kVendorOnHosts{.name = "vendor",
                                      .summary = "products by BLAS, the rest as host_simd"};
 constexpr std::array kRows{&kReference, &kHostSimd, &kSeparateKernels, &kVendorOnHosts, &kVendor};
 
-/// Of a search among own rows of a product.
-constexpr kernels::Effort kEffort{.looks_s = 25e-3,
-                                  .min_looks = 4,
-                                  .all_s = 50e-3,
-                                  .min_rows = 4,
-                                  .min_row_s = 1e-3,
-                                  .max_row_s = 1e-3,
-                                  .min_launches = 1};
-
 std::string conflict(core::Case const& spec) {
   std::string error = tensor_conflict(spec);
   if (!error.empty()) return error;
@@ -120,7 +111,7 @@ class Decoder final : public measure::Workload {
     measure::Description d;
     d.amount = is_shared_ ? rows : rows * ranks_;
     d.unit = "token/s";
-    double flop = 0, weights = 0, cached = 0;
+    double flop = 0, weights = 0;
     for (gemm::Problem const& p : problems_.back().products) {
       flop += gemm::flop(rows, static_cast<double>(p.n()), static_cast<double>(p.k()));
     }
@@ -131,8 +122,8 @@ class Decoder final : public measure::Workload {
         2 *
         static_cast<double>(shape_.of_kv() * static_cast<std::int64_t>(core::size_of(case_.type)));
     // Keys and values: of a decode all are read and some written, of a prefill all are written.
-    cached =
-        of_kv * (static_cast<double>(step_.cached) + (shape_.phase == Phase::decode ? rows : 0));
+    double const cached =
+        of_kv * (static_cast<double>(step_.tokens) + (shape_.phase == Phase::decode ? rows : 0));
     d.flop = layers * flop * ranks_;
     d.device_bytes = (layers * (weights + cached) + 2 * bytes_of(last_normed_)) * ranks_;
     for (auto tensors = layers_; device::MatrixView const* view : all_of(tensors)) {
@@ -327,7 +318,7 @@ class Decoder final : public measure::Workload {
     for (device::MatrixView* view : {&last_weights_, &last_sum_, &last_normed_}) {
       memory_.push_back(allocate_matrix(*view, world));
     }
-    step_.draw_blocks(case_.seed);
+    step_.draw_slots(case_.seed);
     for (auto const& [values, place] :
          {std::pair{&step_.positions, &places_.positions}, std::pair{&step_.slots, &places_.slots},
           std::pair{&step_.lengths, &places_.lengths}, std::pair{&step_.table, &places_.table}}) {
@@ -407,7 +398,7 @@ class Decoder final : public measure::Workload {
               candidates[candidate]->launch(as_launched(static_cast<Product>(i)), world.stream());
               return true;
             },
-            world.stream(), kEffort);
+            world.stream(), measure::BestRows::kEffort);
         std::swap(candidates.front(), candidates[ranked.front().candidate]);
       }
     }

@@ -3,6 +3,7 @@
 #include "workloads/decoder/layer.hpp"
 
 #include "device/device.hpp"
+#include "workloads/tables.hpp"
 
 #include <fmt/format.h>
 
@@ -62,10 +63,8 @@ Candidates<Problem> candidates(kernels::Variants<Problem> const& table, Problem 
                                kernels::Role role, device::Kind kind, device::Facts const& facts) {
   Candidates<Problem> found;
   for (kernels::Variant<Problem> const& row : table) {
-    bool const takes = row.role == role && row.preference >= 0 &&
-                       kernels::unsupported_reason(row, kind, facts).empty() &&
-                       row.unsupported_reason(problem).empty();
-    if (takes) found.push_back(&row);
+    bool const is_candidate = row.role == role && row.preference >= 0;
+    if (is_candidate && takes(row, problem, kind, facts)) found.push_back(&row);
   }
   std::ranges::stable_sort(found, std::greater{}, &kernels::VariantInfo::preference);
   return found;
@@ -174,7 +173,7 @@ Problems problems_of(Shape const& shape, Step const& step, Tensors const& t, Ten
                                           .head_size = d,
                                           .block_size = shape.block_size,
                                           .blocks = step.blocks,
-                                          .tokens = step.cached,
+                                          .tokens = step.tokens,
                                           .longest = step.longest},
                                          t.k_pool.type);
     p.decode.q.data = q.data;

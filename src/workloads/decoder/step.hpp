@@ -3,7 +3,7 @@
 #pragma once
 
 #include "core/config.hpp"
-#include "workloads/draws.hpp"
+#include "workloads/block_tables.hpp"
 
 #include <cstdint>
 #include <string>
@@ -58,28 +58,18 @@ struct Shape {
 };
 
 /// The tokens that a step computes, request after request, and where their keys and values lie in the cache: of
-/// a prefill all tokens of each request, of a decode its last.
-struct Step {
+/// a prefill all tokens of each request, of a decode its last. The sequences of the tables are requests, new tokens
+/// included.
+struct Step : BlockTables {
   Step(Shape const& shape, core::Case const& spec);
 
-  std::vector<std::int32_t> lengths;  ///< tokens of a request, the new ones included
-  std::vector<std::int64_t>
-      first_rows;  ///< of each request's new tokens, and where the last ones end
+  std::vector<std::int64_t> first_rows;  ///< each request's new tokens, and where the last ones end
   std::vector<std::int32_t> positions;   ///< of new tokens in their requests
-  std::int64_t longest = 0, cached = 0;  ///< tokens: of a request, of all
-  std::int64_t block_size = 16, blocks = 0;
-  // From draw_blocks() on.
-  std::vector<std::int32_t> table;  ///< of each request's blocks, as many as the longest has
-  std::vector<std::int32_t> slots;  ///< of new tokens
+  std::vector<std::int32_t> slots;       ///< of new tokens, from draw_slots() on
 
   std::int64_t rows() const { return first_rows.back(); }
-  std::int64_t requests() const { return static_cast<std::int64_t>(lengths.size()); }
-  std::int64_t blocks_of(std::int64_t length) const {
-    return (length + block_size - 1) / block_size;
-  }
   std::int64_t request_of(std::int64_t row) const;
-  std::int64_t slot_of(std::int64_t request, std::int64_t token) const;
-  void draw_blocks(std::uint64_t seed);
+  void draw_slots(std::uint64_t seed);
 };
 
 }  // namespace quadrille::workloads::decoder

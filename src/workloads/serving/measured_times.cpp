@@ -8,6 +8,7 @@
 #include "measure/quick_time.hpp"
 #include "paged_decode/paged_decode.hpp"
 #include "workloads/data.hpp"
+#include "workloads/tables.hpp"
 
 #include <fmt/ranges.h>
 
@@ -40,10 +41,9 @@ kernels::Variant<Problem> const* best_of(kernels::Variants<Problem> const& table
                                          Problem const& problem, device::Device const& device) {
   kernels::Variant<Problem> const* best = nullptr;
   for (kernels::Variant<Problem> const& row : table) {
-    bool const takes = row.role == kernels::Role::own &&
-                       kernels::unsupported_reason(row, device.kind(), device.facts()).empty() &&
-                       row.unsupported_reason(problem).empty();
-    if (takes && (best == nullptr || row.preference > best->preference)) best = &row;
+    bool const is_candidate =
+        row.role == kernels::Role::own && takes(row, problem, device.kind(), device.facts());
+    if (is_candidate && (best == nullptr || row.preference > best->preference)) best = &row;
   }
   return best;
 }

@@ -2,6 +2,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "workloads/summa/local_products.hpp"
 
+#include "workloads/tables.hpp"
+
 namespace quadrille::workloads::summa {
 
 namespace gemm = kernels::gemm;
@@ -41,10 +43,8 @@ LocalProducts::LocalProducts(Division const& division, Parameters const& paramet
 kernels::Variant<gemm::Problem> const* LocalProducts::vendor_of(
     device::Device const& device) const {
   for (kernels::Variant<gemm::Problem> const& row : gemm::variants()) {
-    bool const takes = row.role == kernels::Role::vendor &&
-                       kernels::unsupported_reason(row, device.kind(), device.facts()).empty() &&
-                       row.unsupported_reason(problem_).empty();
-    if (takes) return &row;
+    bool const is_vendor = row.role == kernels::Role::vendor;
+    if (is_vendor && takes(row, problem_, device.kind(), device.facts())) return &row;
   }
   return nullptr;
 }
