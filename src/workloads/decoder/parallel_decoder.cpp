@@ -6,7 +6,7 @@ namespace quadrille::workloads::entries {
 
 extern measure::WorkloadEntry const parallel_decoder = measure::entry({
     .schema = decoder::schema_of("parallel_decoder", true),
-    .summary = "the same of one model whose heads and MLPs ranks share: tensor parallelism",
+    .summary = "a step of a language model whose heads and MLPs ranks share: tensor parallelism",
     .work = decoder::kWork,
     .local = false,
     .variants = decoder::selection(),
