@@ -26,15 +26,14 @@ Variants<Problem> variants() { return kTable; }
 
 Problem unallocated(Shape const& x, Action action, std::int64_t count, core::DataType type) {
   std::int64_t const width = x.kv_heads * x.head_size;
-  device::MatrixView const of_tokens{nullptr, type, action == Action::write ? count : 0, width,
-                                     width};
+  device::MatrixView const of_tokens{nullptr, type, is_of_tokens(action) ? count : 0, width, width};
   device::MatrixView const of_pool{nullptr, type, x.blocks * x.rows_of_block(), x.head_size,
                                    x.head_size};
   return {.shape = x,
           .action = action,
           .count = count,
-          .new_k = of_tokens,
-          .new_v = of_tokens,
+          .token_k = of_tokens,
+          .token_v = of_tokens,
           .k = of_pool,
           .v = of_pool,
           .host_k = is_swap(action) ? of_pool : device::MatrixView{},
@@ -43,7 +42,8 @@ Problem unallocated(Shape const& x, Action action, std::int64_t count, core::Dat
 
 Ends ends_of(Problem const& p) {
   switch (p.action) {
-    case Action::write: return {p.new_k, p.new_v, p.k, p.v};
+    case Action::write: return {p.token_k, p.token_v, p.k, p.v};
+    case Action::read: return {p.k, p.v, p.token_k, p.token_v};
     case Action::copy: return {p.k, p.v, p.k, p.v};
     case Action::swap_out: return {p.k, p.v, p.host_k, p.host_v};
     case Action::swap_in: return {p.host_k, p.host_v, p.k, p.v};
@@ -62,7 +62,7 @@ ProblemFacts facts_of(Problem const& p) {
   }
   return {.types = p.k.type,
           .result = {"k", p.k},
-          .inputs = {{{"v", p.v}, {"new_k", p.new_k}, {"new_v", p.new_v}}}};
+          .inputs = {{{"v", p.v}, {"token_k", p.token_k}, {"token_v", p.token_v}}}};
 }
 
 std::string shape_error(Shape const& x) {
@@ -84,19 +84,26 @@ void require_consistent(Problem const& p) {
   Problem const like = unallocated(p.shape, p.action, p.count, p.k.type);
   QUAD_REQUIRE(is_like(p.k, like.k) && is_like(p.v, like.v),
                "kv_cache: k or v is not (blocks kv_heads block_size) x head_size without gaps");
-  QUAD_REQUIRE(
-      !is_swap(p.action) || (is_like(p.host_k, like.host_k) && is_like(p.host_v, like.host_v)),
-      "kv_cache: host_k or host_v is not like k");
-  QUAD_REQUIRE(p.action != Action::write || (is_like(p.new_k, with_gaps(like.new_k, p.new_k)) &&
-                                             is_like(p.new_v, with_gaps(like.new_v, p.new_v))),
-               "kv_cache: new_k or new_v is not tokens x (kv_heads head_size)");
+  // The host's pool may have more blocks, or fewer.
+  Problem const of_host = [&] {
+    Problem other = like;
+    other.host_k.rows = other.host_v.rows =
+        p.host_k.rows / p.shape.rows_of_block() * p.shape.rows_of_block();
+    return other;
+  }();
+  QUAD_REQUIRE(!is_swap(p.action) ||
+                   (is_like(p.host_k, of_host.host_k) && is_like(p.host_v, of_host.host_v)),
+               "kv_cache: host_k or host_v is not like k");
+  QUAD_REQUIRE(!is_of_tokens(p.action) || (is_like(p.token_k, with_gaps(like.token_k, p.token_k)) &&
+                                           is_like(p.token_v, with_gaps(like.token_v, p.token_v))),
+               "kv_cache: token_k or token_v is not tokens x (kv_heads head_size)");
 }
 
 double bytes_moved(Problem const& p) {
   Shape const& x = p.shape;
-  std::int64_t const rows = p.action == Action::write ? x.kv_heads : x.rows_of_block();
+  std::int64_t const rows = is_of_tokens(p.action) ? x.kv_heads : x.rows_of_block();
   auto const elements = static_cast<double>(p.count) * static_cast<double>(rows * x.head_size);
-  double const places = static_cast<double>(p.count) * (p.action == Action::write ? 1 : 2);
+  double const places = static_cast<double>(p.count) * (is_of_tokens(p.action) ? 1 : 2);
   // k and v, read and written, or over the link.
   return (is_swap(p.action) ? 2 : 4) * elements * static_cast<double>(core::size_of(p.k.type)) +
          sizeof(std::int32_t) * places;

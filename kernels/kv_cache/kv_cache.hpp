@@ -24,21 +24,28 @@ struct Shape {
 };
 
 /// write: keys and values of new tokens, as a product leaves them, to the slots that the scheduler gave
-/// them. copy: blocks that sequences shared and that one of them is about to write to. swap_out, swap_in:
-/// blocks of sequences that wait, to page-locked memory of the host and back.
-enum class Action { write, copy, swap_out, swap_in };
+/// them. read: those of a sequence side by side, as attention of several of its tokens takes them. copy: blocks
+/// that sequences shared and that one of them is about to write to. swap_out, swap_in: blocks of sequences
+/// that wait, to page-locked memory of the host and back.
+enum class Action { write, read, copy, swap_out, swap_in };
 constexpr auto enum_names(Action) {
-  return core::EnumNames<Action, 4>{{{Action::write, "write"},
+  return core::EnumNames<Action, 5>{{{Action::write, "write"},
+                                     {Action::read, "read"},
                                      {Action::copy, "copy"},
                                      {Action::swap_out, "swap_out"},
                                      {Action::swap_in, "swap_in"}}};
+}
+/// Tokens go to slots, or come from there; else blocks are moved.
+constexpr bool is_of_tokens(Action action) {
+  return action == Action::write || action == Action::read;
 }
 constexpr bool is_swap(Action action) {
   return action == Action::swap_out || action == Action::swap_in;
 }
 
-/// write  for each token i and head h, row i of new_k and new_v, elements [h head_size, (h + 1) head_size),
+/// write  for each token i and head h, row i of token_k and token_v, elements [h head_size, (h + 1) head_size),
 ///        to row_of(places[i], h) of k and v
+/// read   from there to the rows of tokens
 /// copy   for each pair i, the rows of block places[2 i] of k and v to those of block places[2 i + 1]
 /// swaps  likewise from the pool to that of the host, or from there to the pool
 /// No row is written twice, and none that is read.
@@ -47,11 +54,11 @@ struct Problem {
 
   Shape shape{};
   Action action = Action::write;
-  std::int64_t count = 0;           ///< of tokens, or pairs
-  device::MatrixView new_k, new_v;  ///< write: count x (kv_heads head_size)
+  std::int64_t count = 0;               ///< of tokens, or pairs
+  device::MatrixView token_k, token_v;  ///< write, read: count x (kv_heads head_size)
   device::MatrixView k, v;  ///< blocks x kv_heads x block_size rows of head_size, without gaps
-  device::MatrixView host_k, host_v;     ///< swaps: like k and v, of blocks that the device reaches
-  std::int32_t const* places = nullptr;  ///< slots of tokens, or pairs of blocks
+  device::MatrixView host_k, host_v;  ///< swaps: like k and v, any blocks, which the device reaches
+  std::int32_t const* places = nullptr;          ///< slots of tokens, or pairs of blocks
   std::int32_t const* places_of_host = nullptr;  ///< the same where the host reaches them
 };
 

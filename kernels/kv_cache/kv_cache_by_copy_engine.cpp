@@ -51,7 +51,7 @@ void launch(Problem const& p, device::StreamView stream) {
 }
 
 std::string unsupported(Problem const& p) {
-  return p.action == Action::write ? "moves whole blocks, no tokens" : "";
+  return is_of_tokens(p.action) ? "moves whole blocks, no tokens" : "";
 }
 
 #ifdef QUAD_HAS_BATCHED_COPIES

@@ -1,9 +1,9 @@
 // SPDX-FileCopyrightText: 2026 The Quadrille developers
 // SPDX-License-Identifier: Apache-2.0
 /// @file
-/// Keys and values of new tokens to their slots, or blocks to others, an element for each thread.
+/// Keys and values of tokens to their slots or from there, or blocks to others, an element for each thread.
 ///
-///   write  k[row of slot places[i], head h] = new_k[i][h]           and v likewise
+///   write  k[row of slot places[i], head h] = token_k[i][h]         and v likewise, and read the other way
 ///   copy   k[block places[2 i + 1]] = k[block places[2 i]]          and v likewise, as swaps
 ///
 /// Technique    the definition: a thread finds its token, head and element by division, and moves one
@@ -27,21 +27,22 @@ template <class T>
 struct Tensors {
   T *k, *v;
   T const *from_k, *from_v;
-  std::int64_t ld_k, ld_v;  ///< of the rows of new tokens
+  std::int64_t ld_k, ld_v;  ///< of the rows of tokens
 };
 
-template <class T>
+template <class T, bool kReads>
 __global__ void __launch_bounds__(kThreads)
-    kv_cache_write_element_kernel(Tensors<T> all, Shape shape, std::int32_t const* slots,
+    kv_cache_token_element_kernel(Tensors<T> all, Shape shape, std::int32_t const* slots,
                                   std::int64_t elements) {
   std::int64_t const e = std::int64_t{blockIdx.x} * kThreads + threadIdx.x;
   if (e >= elements) return;
   std::int64_t const row = e / shape.head_size, token = row / shape.kv_heads,
                      head = row % shape.kv_heads, slot = slots[token];
-  std::int64_t const to = shape.row_of(slot, head) * shape.head_size + e % shape.head_size;
+  std::int64_t const in_pool = shape.row_of(slot, head) * shape.head_size + e % shape.head_size;
   std::int64_t const at = e - token * shape.kv_heads * shape.head_size;
-  all.k[to] = all.from_k[token * all.ld_k + at];
-  all.v[to] = all.from_v[token * all.ld_v + at];
+  std::int64_t const in_k = token * all.ld_k + at, in_v = token * all.ld_v + at;
+  all.k[kReads ? in_k : in_pool] = all.from_k[kReads ? in_pool : in_k];
+  all.v[kReads ? in_v : in_pool] = all.from_v[kReads ? in_pool : in_v];
 }
 
 template <class T>
@@ -64,16 +65,18 @@ void launch_as(Problem const& p, device::StreamView stream) {
                        static_cast<T*>(ends.to_v.data),
                        static_cast<T const*>(ends.from_k.data),
                        static_cast<T const*>(ends.from_v.data),
-                       p.new_k.ld,
-                       p.new_v.ld};
-  bool const is_write = p.action == Action::write;
+                       p.token_k.ld,
+                       p.token_v.ld};
   std::int64_t const each =
-      (is_write ? p.shape.kv_heads : p.shape.rows_of_block()) * p.shape.head_size;
+      (is_of_tokens(p.action) ? p.shape.kv_heads : p.shape.rows_of_block()) * p.shape.head_size;
   std::int64_t const elements = p.count * each;
   dim3 const grid(static_cast<unsigned>((elements + kThreads - 1) / kThreads));
-  if (is_write) {
-    QUAD_LAUNCH((kv_cache_write_element_kernel<T>), grid, dim3(kThreads), 0, stream, all, p.shape,
-                p.places, elements);
+  if (p.action == Action::write) {
+    QUAD_LAUNCH((kv_cache_token_element_kernel<T, false>), grid, dim3(kThreads), 0, stream, all,
+                p.shape, p.places, elements);
+  } else if (p.action == Action::read) {
+    QUAD_LAUNCH((kv_cache_token_element_kernel<T, true>), grid, dim3(kThreads), 0, stream, all,
+                p.shape, p.places, elements);
   } else {
     QUAD_LAUNCH((kv_cache_copy_element_kernel<T>), grid, dim3(kThreads), 0, stream, all, each,
                 p.places, elements);

@@ -1,9 +1,9 @@
 // SPDX-FileCopyrightText: 2026 The Quadrille developers
 // SPDX-License-Identifier: Apache-2.0
 /// @file
-/// Keys and values of new tokens to their slots, or blocks to others, by warps in words of 16 bytes.
+/// Keys and values of tokens to their slots or from there, or blocks to others, by warps in words of 16 bytes.
 ///
-///   write  k[row of slot places[i], head h] = new_k[i][h]           and v likewise
+///   write  k[row of slot places[i], head h] = token_k[i][h]         and v likewise, and read the other way
 ///   copy   k[block places[2 i + 1]] = k[block places[2 i]]          and v likewise, as swaps
 ///
 /// Technique    a warp has a token, or kWords * 32 words of a block, of k and of v: it reads the place
@@ -31,22 +31,23 @@ constexpr int kWords = 4;  // of a lane, of k and of v, at a time
 struct Tensors {
   uint4 *k, *v;
   uint4 const *from_k, *from_v;
-  std::int64_t ld_k, ld_v;  ///< words from a new token to the next
+  std::int64_t ld_k, ld_v;  ///< words from a token to the next
 };
 
-/// Of a warp: lane's words first + lane, first + lane + 32 ... of k and v, those below `count`, to where
-/// to(word) says.
-template <class To>
+/// Of a warp: lane's words first + lane, first + lane + 32 ... of k and v, those below `count`, from where
+/// from(word) says to where to(word) does.
+template <class From, class To>
 __device__ void move(uint4* k, uint4* v, uint4 const* from_k, uint4 const* from_v, int first,
-                     int count, To const& to) {
+                     int count, From const& from, To const& to) {
   int const lane = static_cast<int>(threadIdx.x) % 32;
   uint4 words_k[kWords], words_v[kWords];
 #pragma unroll
   for (int w = 0; w < kWords; ++w) {
     int const word = first + w * 32 + lane;
     if (word >= count) continue;
-    words_k[w] = from_k[word];
-    words_v[w] = from_v[word];
+    std::int64_t const at = from(word);
+    words_k[w] = from_k[at];
+    words_v[w] = from_v[at];
   }
 #pragma unroll
   for (int w = 0; w < kWords; ++w) {
@@ -59,8 +60,9 @@ __device__ void move(uint4* k, uint4* v, uint4 const* from_k, uint4 const* from_
 }
 
 /// `head_shift` and `block_shift`: of the words of a head's row, and of the tokens of a block.
+template <bool kReads>
 __global__ void __launch_bounds__(kThreads)
-    kv_cache_write_warp_kernel(Tensors all, std::int32_t const* slots, int tokens, int kv_heads,
+    kv_cache_token_warp_kernel(Tensors all, std::int32_t const* slots, int tokens, int kv_heads,
                                int head_shift, int block_shift) {
   int const token = static_cast<int>(blockIdx.x) * kWarps + static_cast<int>(threadIdx.x) / 32;
   if (token >= tokens) return;
@@ -68,11 +70,17 @@ __global__ void __launch_bounds__(kThreads)
   std::int64_t const block = slot >> block_shift, row = slot & ((1 << block_shift) - 1);
 #pragma unroll 1
   for (int first = 0; first < each; first += kWords * 32) {
-    move(all.k, all.v, all.from_k + token * all.ld_k, all.from_v + token * all.ld_v, first, each,
-         [&](int word) {
-           int const head = word >> head_shift, at = word & ((1 << head_shift) - 1);
-           return ((((block * kv_heads + head) << block_shift) + row) << head_shift) + at;
-         });
+    auto const in_pool = [&](int word) {
+      int const head = word >> head_shift, at = word & ((1 << head_shift) - 1);
+      return ((((block * kv_heads + head) << block_shift) + row) << head_shift) + at;
+    };
+    auto const in_row = [](int word) { return std::int64_t{word}; };
+    std::int64_t const k = token * all.ld_k, v = token * all.ld_v;
+    if constexpr (kReads) {
+      move(all.k + k, all.v + v, all.from_k, all.from_v, first, each, in_pool, in_row);
+    } else {
+      move(all.k, all.v, all.from_k + k, all.from_v + v, first, each, in_row, in_pool);
+    }
   }
 }
 
@@ -85,8 +93,9 @@ __global__ void __launch_bounds__(kThreads)
   std::int64_t const pair = unit / parts;
   std::int64_t const from = std::int64_t{pairs[2 * pair]} * each,
                      to = std::int64_t{pairs[2 * pair + 1]} * each;
-  move(all.k, all.v, all.from_k + from, all.from_v + from,
-       static_cast<int>(unit % parts) * kWords * 32, each, [&](int word) { return to + word; });
+  move(
+      all.k, all.v, all.from_k, all.from_v, static_cast<int>(unit % parts) * kWords * 32, each,
+      [&](int word) { return from + word; }, [&](int word) { return to + word; });
 }
 
 int shift_of(std::int64_t power) { return std::countr_zero(static_cast<std::uint64_t>(power)); }
@@ -101,16 +110,21 @@ void launch(Problem const& p, device::StreamView stream) {
                     static_cast<uint4*>(ends.to_v.data),
                     static_cast<uint4 const*>(ends.from_k.data),
                     static_cast<uint4 const*>(ends.from_v.data),
-                    in_words(p.new_k.ld),
-                    in_words(p.new_v.ld)};
+                    in_words(p.token_k.ld),
+                    in_words(p.token_v.ld)};
   std::int64_t const words = in_words(p.shape.head_size);
   auto const grid = [](std::int64_t warps) {
     return dim3(static_cast<unsigned>((warps + kWarps - 1) / kWarps));
   };
+  auto const launch_of_tokens = [&]<bool kReads>() {
+    QUAD_LAUNCH((kv_cache_token_warp_kernel<kReads>), grid(p.count), dim3(kThreads), 0, stream, all,
+                p.places, static_cast<int>(p.count), static_cast<int>(p.shape.kv_heads),
+                shift_of(words), shift_of(p.shape.block_size));
+  };
   if (p.action == Action::write) {
-    QUAD_LAUNCH(kv_cache_write_warp_kernel, grid(p.count), dim3(kThreads), 0, stream, all, p.places,
-                static_cast<int>(p.count), static_cast<int>(p.shape.kv_heads), shift_of(words),
-                shift_of(p.shape.block_size));
+    launch_of_tokens.template operator()<false>();
+  } else if (p.action == Action::read) {
+    launch_of_tokens.template operator()<true>();
   } else {
     std::int64_t const each = p.shape.rows_of_block() * words,
                        parts = (each + kWords * 32 - 1) / (kWords * 32);

@@ -43,7 +43,7 @@ struct Places {
     // A sequence's tokens may begin anywhere in its first block.
     taken_ = (tokens_ + 2 * p.block_size - 2) / p.block_size;
     shape.blocks = 2 * sequences_ * taken_;
-    count = sequences_ * (action_ == Action::write ? tokens_ : taken_);
+    count = sequences_ * (kv_cache::is_of_tokens(action_) ? tokens_ : taken_);
   }
 
   /// Before memory is taken a pool has extents alone.
@@ -57,10 +57,9 @@ struct Places {
                                    : std::vector(blocks.begin() + shape.blocks / 2, blocks.end());
     auto const size = static_cast<std::int32_t>(shape.block_size);
     sources.assign(
-        static_cast<std::size_t>(action_ == Action::write ? shape.blocks * size : shape.blocks),
-        -1);
+        static_cast<std::size_t>(is_of_tokens(action_) ? shape.blocks * size : shape.blocks), -1);
     for (std::int64_t s = 0; s < sequences_; ++s) {
-      if (action_ != Action::write) {
+      if (!is_of_tokens(action_)) {
         for (std::int64_t i = s * taken_; i < (s + 1) * taken_; ++i) {
           take(block(i), others[static_cast<std::size_t>(i)]);
         }
@@ -76,7 +75,7 @@ struct Places {
 
  private:
   void take(std::int32_t from, std::int32_t to) {
-    if (action_ != Action::write) places.push_back(from);
+    if (!is_of_tokens(action_)) places.push_back(from);
     places.push_back(to);
     sources[static_cast<std::size_t>(to)] = from;
   }
@@ -126,7 +125,7 @@ class KvCache final : public measure::Workload {
     } else {
       d.device_bytes = d.amount;
     }
-    d.memory_bytes = 4 * bytes_of(problem_.k) + 2 * bytes_of(problem_.new_k) +
+    d.memory_bytes = 4 * bytes_of(problem_.k) + 2 * bytes_of(problem_.token_k) +
                      sizeof(std::int32_t) * 2 * static_cast<double>(places_.count);
     d.traits = {.graph_capturable = true, .searches_best = true};
     return d;
@@ -206,13 +205,18 @@ class KvCache final : public measure::Workload {
     Source before{}, fresh{};
   };
 
-  /// Which generated row a head of the pool must hold.
+  /// Which generated row a head of the pool, or of a token, must hold.
   struct Expected {
     Source const& source;
     std::int64_t row, column;
   };
-  Expected expected(Tensor const& tensor, std::int64_t row) const {
+  Expected expected(Tensor const& tensor, std::int64_t row, std::int64_t column) const {
     kv_cache::Shape const& x = places_.shape;
+    if (problem_.action == Action::read) {
+      std::int64_t const head = column / x.head_size;
+      return {tensor.fresh, x.row_of(places_.places[static_cast<std::size_t>(row)], head),
+              -head * x.head_size};
+    }
     std::int64_t const block = row / x.rows_of_block(), in_block = row % x.rows_of_block(),
                        head = in_block / x.block_size;
     if (problem_.action == Action::write) {
@@ -235,18 +239,21 @@ class KvCache final : public measure::Workload {
     on_threads(world, host.rows, [&](core::Range const& mine) {
       Finding found;
       for (std::int64_t i = mine.first; i < mine.first + mine.count; ++i) {
-        auto const [source, row, first_column] = expected(tensor, first + i);
         auto const* const got = static_cast<T const*>(host.data) + i * host.ld;
         for (std::int64_t j = 0; j < host.cols; ++j) {
+          auto const [source, row, first_column] = expected(tensor, first + i, column + j);
           T const want = source.template at<T>(row, first_column + column + j);
           bool const is_same = std::memcmp(&want, got + j, sizeof want) == 0;
           found.check(is_same ? 0 : 1, 0, [&] {
             std::int64_t const in_block = (first + i) % x.rows_of_block();
-            return fmt::format(
-                "{} of block {}, head {}, token {}, element {} on rank {}: expected {}, got {}",
-                tensor.name, (first + i) / x.rows_of_block(), in_block / x.block_size,
-                in_block % x.block_size, column + j, world.rank(), static_cast<double>(want),
-                shown(static_cast<double>(got[j])));
+            std::string const place =
+                problem_.action == Action::read
+                    ? fmt::format("token {}", first + i)
+                    : fmt::format("block {}, head {}, token {}", (first + i) / x.rows_of_block(),
+                                  in_block / x.block_size, in_block % x.block_size);
+            return fmt::format("{} of {}, element {} on rank {}: expected {}, got {}", tensor.name,
+                               place, column + j, world.rank(), static_cast<double>(want),
+                               shown(static_cast<double>(got[j])));
           });
         }
       }
@@ -263,10 +270,14 @@ class KvCache final : public measure::Workload {
       pinned_.emplace_back(world.device(), static_cast<std::int64_t>(bytes_of(view)));
       view.data = pinned_.back().data();
     };
-    for (device::MatrixView* view : {&problem_.k, &problem_.v, &problem_.new_k, &problem_.new_v}) {
+    for (device::MatrixView* view :
+         {&problem_.k, &problem_.v, &problem_.token_k, &problem_.token_v}) {
       on_device(*view);
     }
-    before_k_ = before_v_ = kv_cache::unallocated(places_.shape, problem_.action, 0, case_.type).k;
+    before_k_ = target().first;
+    before_v_ = target().second;
+    before_k_.data = before_v_.data = nullptr;
+    before_k_.ld = before_v_.ld = before_k_.cols;
     if (kv_cache::is_swap(problem_.action)) {
       on_host(problem_.host_k);
       on_host(problem_.host_v);
@@ -305,7 +316,8 @@ extern measure::WorkloadEntry const kv_cache = measure::entry({
          .defaults = core::Parameters{Parameters{}},
          .options = {core::options::choice(
                          "operation", core::options::at(&Parameters::action),
-                         "keys and values of so many new tokens a sequence go to their slots, or "
+                         "keys and values of so many tokens a sequence go to their slots or from "
+                         "there, or "
                          "blocks for so many tokens to other blocks, to the host or from there"),
                      core::options::count("block_size", core::options::at(&Parameters::block_size),
                                           "tokens of a block of the cache: 8, 16, 32, 64 or 128",

@@ -18,12 +18,13 @@ struct Move {
   Shape shape;
   Action action = Action::write;
   std::int64_t count = 1;
-  std::int64_t gap = 0;  ///< elements between rows of new tokens
+  std::int64_t gap = 0;  ///< elements between rows of tokens
 };
 /// Around the words of a warp, blocks of each size, one head and an odd number.
 inline std::vector<Move> const kMoves{
     {{1, 64, 8, 6}, Action::write, 1},    {{3, 128, 16, 12}, Action::write, 70, 24},
     {{8, 256, 32, 7}, Action::write, 33}, {{5, 64, 128, 2}, Action::write, 0},
+    {{1, 64, 8, 6}, Action::read, 1},     {{3, 128, 16, 12}, Action::read, 70, 24},
     {{1, 64, 8, 6}, Action::copy, 1},     {{3, 128, 16, 12}, Action::copy, 5},
     {{2, 256, 64, 7}, Action::copy, 3},   {{3, 128, 16, 12}, Action::swap_out, 5},
     {{2, 256, 64, 7}, Action::swap_in, 3}};
@@ -53,24 +54,24 @@ void expect_moved(device::Device& device, device::StreamView stream, Variant<Pro
                                        numbered<Bits>(x.blocks * of_block, 4)};
   // Slots, or first sources and then targets, at a stride that leaves none out and takes none twice.
   std::vector<std::int32_t> places;
-  std::int64_t const all = x.blocks * (action == Action::write ? x.block_size : 1);
+  std::int64_t const all = x.blocks * (is_of_tokens(action) ? x.block_size : 1);
   auto const place = [&](std::int64_t i) { return static_cast<std::int32_t>((i * 5 + 3) % all); };
   for (std::int64_t i = 0; i < count; ++i) {
-    if (action != Action::write) places.push_back(place(count + i));
+    if (!is_of_tokens(action)) places.push_back(place(count + i));
     places.push_back(place(i));
   }
 
-  test::DeviceArray<Bits> const new_k{device, stream, fresh[0]}, new_v{device, stream, fresh[1]},
-      k{device, stream, before[0]}, v{device, stream, before[1]};
+  test::DeviceArray<Bits> const token_k{device, stream, fresh[0]},
+      token_v{device, stream, fresh[1]}, k{device, stream, before[0]}, v{device, stream, before[1]};
   // Of swaps another pool, of blocks that all differ from these.
   std::vector<Bits> const other[2] = {numbered<Bits>(x.blocks * of_block, 5),
                                       numbered<Bits>(x.blocks * of_block, 6)};
   test::DeviceArray<Bits> const host_k{device, stream, other[0]}, host_v{device, stream, other[1]};
   test::DeviceArray<std::int32_t> const there{device, stream, places};
   Problem problem = unallocated(x, action, count, type);
-  problem.new_k.ld = problem.new_v.ld = ld;
-  problem.new_k.data = new_k.data();
-  problem.new_v.data = new_v.data();
+  problem.token_k.ld = problem.token_v.ld = ld;
+  problem.token_k.data = token_k.data();
+  problem.token_v.data = token_v.data();
   problem.k.data = k.data();
   problem.v.data = v.data();
   problem.host_k.data = host_k.data();
@@ -81,14 +82,16 @@ void expect_moved(device::Device& device, device::StreamView stream, Variant<Pro
   row.launch(problem, stream);
   stream.synchronize();
 
-  bool const is_out = action == Action::swap_out;
-  std::vector<Bits> const got[2] = {(is_out ? host_k : k).download(),
-                                    (is_out ? host_v : v).download()};
+  bool const is_out = action == Action::swap_out, reads = action == Action::read;
+  auto const changed = [&](auto const& pool, auto const& host, auto const& tokens) {
+    return (is_out ? host : reads ? tokens : pool).download();
+  };
+  std::vector<Bits> const got[2] = {changed(k, host_k, token_k), changed(v, host_v, token_v)};
   for (int tensor = 0; tensor < 2; ++tensor) {
-    std::vector<Bits> want = is_out ? other[tensor] : before[tensor];
+    std::vector<Bits> want = is_out ? other[tensor] : reads ? fresh[tensor] : before[tensor];
     std::vector<Bits> const& from = action == Action::swap_in ? other[tensor] : before[tensor];
     for (std::int64_t i = 0; i < count; ++i) {
-      if (action != Action::write) {
+      if (!is_of_tokens(action)) {
         for (std::int64_t e = 0; e < of_block; ++e) {
           want[static_cast<std::size_t>(place(i) * of_block + e)] =
               from[static_cast<std::size_t>(place(count + i) * of_block + e)];
@@ -98,14 +101,16 @@ void expect_moved(device::Device& device, device::StreamView stream, Variant<Pro
       for (std::int64_t e = 0; e < width; ++e) {
         std::int64_t const h = e / x.head_size, block = place(i) / x.block_size,
                            token = place(i) % x.block_size;
-        want[static_cast<std::size_t>(block * of_block + (h * x.block_size + token) * x.head_size +
-                                      e % x.head_size)] =
-            fresh[tensor][static_cast<std::size_t>(i * ld + e)];
+        auto const in_pool = static_cast<std::size_t>(
+            block * of_block + (h * x.block_size + token) * x.head_size + e % x.head_size);
+        auto const in_row = static_cast<std::size_t>(i * ld + e);
+        want[reads ? in_row : in_pool] = reads ? before[tensor][in_pool] : fresh[tensor][in_row];
       }
     }
     EXPECT_EQ(got[tensor], want) << (tensor == 0 ? "k" : "v");
   }
-  EXPECT_TRUE(k.intact() && v.intact() && host_k.intact() && host_v.intact());
+  EXPECT_TRUE(k.intact() && v.intact() && host_k.intact() && host_v.intact() && token_k.intact() &&
+              token_v.intact());
 }
 
 inline void expect_all_moved(device::Device& device, device::StreamView stream,
@@ -115,6 +120,7 @@ inline void expect_all_moved(device::Device& device, device::StreamView stream,
   }
   expect_moved<std::uint32_t>(device, stream, row, core::DataType::f32, kMoves[1]);
   expect_moved<std::uint32_t>(device, stream, row, core::DataType::f32, kMoves[5]);
+  expect_moved<std::uint32_t>(device, stream, row, core::DataType::f32, kMoves[7]);
 }
 
 }  // namespace quadrille::kernels::kv_cache

@@ -34,8 +34,8 @@ TEST(KvCache, RefusesWhatDoesNotFitTogether) {
   test::Host host;
   auto const& row = test::row(variants(), "reference");
   Problem problem = unallocated({.blocks = 4}, Action::write, 3, core::DataType::f32);
-  --problem.new_v.rows;
-  EXPECT_FAILS(row.launch(problem, host.stream), "new_k or new_v");
+  --problem.token_v.rows;
+  EXPECT_FAILS(row.launch(problem, host.stream), "token_k or token_v");
   problem = unallocated({.blocks = 4}, Action::copy, 3, core::DataType::f32);
   problem.v.cols = 65;
   EXPECT_FAILS(row.launch(problem, host.stream), "k or v is not");
@@ -44,6 +44,8 @@ TEST(KvCache, RefusesWhatDoesNotFitTogether) {
 TEST(KvCache, CountsWhatIsReadAndWritten) {
   Shape const shape{.kv_heads = 2, .head_size = 64, .block_size = 8, .blocks = 9};
   EXPECT_EQ(bytes_moved(unallocated(shape, Action::write, 5, core::DataType::f16)),
+            4 * 5 * 2 * 64 * 2 + 4 * 5);
+  EXPECT_EQ(bytes_moved(unallocated(shape, Action::read, 5, core::DataType::f16)),
             4 * 5 * 2 * 64 * 2 + 4 * 5);
   EXPECT_EQ(bytes_moved(unallocated(shape, Action::copy, 3, core::DataType::f32)),
             4 * 3 * 2 * 8 * 64 * 4 + 4 * 6);
