@@ -41,6 +41,7 @@ struct Shape {
 /// maximum m; h' = h / group(). A query that sees no key has o = 0.
 struct Problem {
   static constexpr std::string_view kOperation = "attention";
+  static constexpr bool kNeedsScratch = true;
 
   Shape shape{};
   device::MatrixView q;  ///< batch x heads x queries rows of head_size, without gaps

@@ -154,6 +154,8 @@ struct VariantInfo {
   bool in_place = false;         ///< works on one array: its input is its output
   bool any_order = false;        ///< adds up in another order every time: its last bits differ
   bool graph_capturable = true;  ///< no call of a library that a graph cannot record
+  /// The bits of a row of the result depend neither on other rows nor on how many there are.
+  bool batch_invariant = false;
   std::string_view source;       ///< where the technique comes from, or "own"
   std::string_view summary;      ///< what is different, in half a sentence
   std::string_view caveat = {};  ///< of a library's row: why the library may be faster than it
@@ -165,6 +167,11 @@ struct VariantInfo {
   /// False for rows that need what this program was built without.
   bool is_built() const;
 };
+
+constexpr VariantInfo with_batch_invariance(VariantInfo info) {
+  info.batch_invariant = true;
+  return info;
+}
 
 /// An operand as requirements see it; a vector is one row.
 struct Operand {
@@ -218,7 +225,8 @@ struct Specifics {
 /// synchronises, and need not check: launch() does.
 ///
 /// For Problem, its namespace has require_consistent(problem), which ends the job unless the
-/// operands fit together, and facts_of(problem).
+/// operands fit together, and facts_of(problem). Problem::kNeedsScratch: no variant does with less scratch
+/// memory than it says.
 template <class Problem>
 struct Variant : VariantInfo {
   void (*enqueue)(Problem const& problem, device::StreamView stream) = nullptr;
@@ -249,6 +257,13 @@ struct Variant : VariantInfo {
     if (reason.empty()) reason = unsupported_reason(problem);
     QUAD_REQUIRE(reason.empty(), std::string{Problem::kOperation} + "/" + std::string{name} + ": " +
                                      reason + "; take another variant");
+    if constexpr (requires { Problem::kNeedsScratch; }) {
+      std::size_t const needed = scratch_bytes(problem, stream.facts());
+      QUAD_REQUIRE(problem.scratch_bytes >= needed,
+                   std::string{Problem::kOperation} + "/" + std::string{name} + ": needs " +
+                       std::to_string(needed) + " bytes of scratch memory, got " +
+                       std::to_string(problem.scratch_bytes));
+    }
     enqueue(problem, stream);
   }
 };

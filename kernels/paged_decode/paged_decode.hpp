@@ -41,6 +41,7 @@ struct Shape {
 /// belong to several sequences; what lies behind the last token is never used, whatever it is.
 struct Problem {
   static constexpr std::string_view kOperation = "paged_decode";
+  static constexpr bool kNeedsScratch = true;
 
   Shape shape{};
   device::MatrixView q;                   ///< sequences x heads rows of head_size, without gaps

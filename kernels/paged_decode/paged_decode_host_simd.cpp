@@ -177,6 +177,7 @@ extern constinit Variant<Problem> const host_simd{
      .where = Where::host,
      .types = {core::DataType::f32, core::DataType::f16, core::DataType::bf16},
      .preference = 20,
+     .batch_invariant = true,
      .source = "own",
      .summary = "block by block in cache, online softmax, parts joined in order"},
     launch};

@@ -206,6 +206,7 @@ extern constinit Variant<Problem> const paged{
      .types = {core::DataType::f16, core::DataType::bf16},
      .needs = kNeeds,
      .preference = 10,
+     .batch_invariant = true,
      .source = "after Kwon et al., PagedAttention",
      .summary = "a block for each sequence and head of keys reads them by way of the table"},
     QUAD_KERNEL_LAUNCH(launch_paged),

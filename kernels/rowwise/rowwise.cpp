@@ -32,6 +32,10 @@ Problem unallocated(Action action, Shape const& x, core::DataType type) {
     p.weights = tensor(type, action == Action::layer_norm ? 2 : 1, x.features);
     p.residual = p.sum = tensor(type, x.has_residual ? x.tokens : 0, x.features);
   }
+  if (action == Action::embedding) {
+    p.x = tensor(type, x.table_rows, x.features);
+    p.weights = tensor(type, x.max_positions, x.features);
+  }
   if (action == Action::rotary) {
     p.head_size = x.head_size;
     p.cos_sin = tensor(core::DataType::f32, x.max_positions, x.head_size);
@@ -73,7 +77,8 @@ void require_consistent(Problem const& p) {
                     .features = p.features(),
                     .has_residual = p.residual.rows > 0,
                     .head_size = p.head_size,
-                    .max_positions = p.cos_sin.rows};
+                    .max_positions = p.action == Action::rotary ? p.cos_sin.rows : p.weights.rows,
+                    .table_rows = p.x.rows};
   std::string const error = shape_error(p.action, shape);
   QUAD_REQUIRE(error.empty(), "rowwise: " + error);
   Problem const like = unallocated(p.action, shape, p.y.type);
@@ -84,12 +89,17 @@ void require_consistent(Problem const& p) {
       !is_norm(p.action) || (is_like(p.weights, like.weights) && is_like(p.sum, like.sum) &&
                              is_like(p.residual, like.residual)),
       "rowwise: weights, sum or residual is not like y");
+  QUAD_REQUIRE(p.action != Action::embedding || is_like(p.weights, like.weights),
+               "rowwise: weights of positions are not like y");
   QUAD_REQUIRE(p.action != Action::rotary || is_like(p.cos_sin, like.cos_sin),
                "rowwise: cos_sin are not positions x head_size in f32");
 }
 
 ProblemFacts facts_of(Problem const& p) {
   ProblemFacts facts{.types = p.y.type, .result = {"y", p.y}, .inputs = {{{"x", p.x}}}};
+  if (p.action == Action::embedding) {
+    facts.inputs = {{{"x", p.x}, {"weights", p.weights}}};
+  }
   if (is_norm(p.action)) {
     facts.inputs = {{{"x", p.x}, {"weights", p.weights}, {"residual", p.residual}, {"sum", p.sum}}};
   }
@@ -101,6 +111,12 @@ double bytes_moved(Problem const& p) {
     return static_cast<double>(view.rows * view.cols) *
            static_cast<double>(core::size_of(view.type));
   };
+  if (p.action == Action::embedding) {
+    // Rows of tables once for each token.
+    bool const has_positions = p.weights.rows > 0;
+    return (has_positions ? 3 : 2) * bytes(p.y) +
+           static_cast<double>(p.tokens()) * (has_positions ? 2 : 1) * sizeof(std::int32_t);
+  }
   double const all = bytes(p.x) + bytes(p.y) + bytes(p.residual) + bytes(p.sum) + bytes(p.weights);
   if (p.action != Action::rotary) return all;
   // Cosines and sines of each token once, however many heads it has.

@@ -11,13 +11,14 @@
 namespace quadrille::kernels::rowwise {
 
 /// What the layers of a decoder do to each token by itself, between their products.
-enum class Action { layer_norm, rms_norm, gelu, swiglu, rotary };
+enum class Action { layer_norm, rms_norm, gelu, swiglu, rotary, embedding };
 constexpr auto enum_names(Action) {
-  return core::EnumNames<Action, 5>{{{Action::layer_norm, "layer_norm"},
+  return core::EnumNames<Action, 6>{{{Action::layer_norm, "layer_norm"},
                                      {Action::rms_norm, "rms_norm"},
                                      {Action::gelu, "gelu"},
                                      {Action::swiglu, "swiglu"},
-                                     {Action::rotary, "rotary"}}};
+                                     {Action::rotary, "rotary"},
+                                     {Action::embedding, "embedding"}}};
 }
 constexpr bool is_norm(Action action) {
   return action == Action::layer_norm || action == Action::rms_norm;
@@ -34,20 +35,24 @@ inline constexpr double kNormEpsilon = 1e-5;
 /// swiglu      y_j = g_j / (1 + exp(-g_j)) u_j, where x has g and then u
 /// rotary      for each head of d features and j < d / 2, with c and s of the token's position:
 ///             y_j = x_j c_j - x_(j + d / 2) s_j,  y_(j + d / 2) = x_(j + d / 2) c_j + x_j s_j
+/// embedding   row i is row rows[i] of the table x and, where weights has rows, row positions[i] of it added
 struct Problem {
   static constexpr std::string_view kOperation = "rowwise";
 
   Action action = Action::rms_norm;
-  device::MatrixView x;  ///< tokens x n, of swiglu tokens x 2 n; like all tensors without gaps, but
-                         ///< of rotary
+  device::MatrixView
+      x;  ///< tokens x n, of swiglu tokens x 2 n, of embedding any rows; like all tensors
+          ///< without gaps, but of rotary
   device::MatrixView y;  ///< tokens x n
   // Of norms.
   device::MatrixView residual{}, sum{};  ///< like y; no rows: nothing is added
-  device::MatrixView weights{};          ///< gain, and of layer_norm bias: 1 or 2 rows of n
+  /// Gain, and of layer_norm bias: 1 or 2 rows of n. Of embedding a row of each position, or none.
+  device::MatrixView weights{};
   // Of rotary.
   std::int64_t head_size = 0;
   device::MatrixView cos_sin{};  ///< f32; of each position d / 2 cosines, then as many sines
-  std::int32_t const* positions = nullptr;  ///< of tokens
+  std::int32_t const* positions = nullptr;  ///< of tokens; of embedding, too
+  std::int32_t const* rows = nullptr;       ///< of embedding: of tokens, in x
 
   std::int64_t tokens() const { return y.rows; }
   std::int64_t features() const { return y.cols; }
@@ -57,7 +62,9 @@ struct Problem {
 struct Shape {
   std::int64_t tokens = 1, features = 1;
   bool has_residual = false;
-  std::int64_t head_size = 128, max_positions = 1;  ///< of rotary
+  std::int64_t head_size = 128;    ///< of rotary
+  std::int64_t max_positions = 1;  ///< of rotary and embedding
+  std::int64_t table_rows = 1;     ///< of embedding
 };
 /// A problem whose tensors have no memory yet.
 Problem unallocated(Action action, Shape const& shape, core::DataType type);
@@ -81,6 +88,7 @@ double bytes_moved(Problem const& problem);
 ///   gelu      computed: 8 |x|
 ///   swiglu    computed: (|g| + 8) |y|, as an exponential is off by its argument's error
 ///   rotary    computed: 4 (|x_j| + |x_(j + d / 2)|)
+///   embedding none
 class ErrorBound {
  public:
   explicit ErrorBound(core::DataType type)

@@ -1,9 +1,9 @@
 // SPDX-FileCopyrightText: 2026 The Quadrille developers
 // SPDX-License-Identifier: Apache-2.0
 /// @file
-/// Norms, activations and rotary positions of tokens, an element for each thread at a time.
+/// Norms, activations, rotary positions and embeddings of tokens, an element for each thread at a time.
 ///
-///   y = layer_norm(r), rms_norm(r), gelu(x), swiglu(x) or rotary(x), row by row: rowwise.hpp
+///   y = layer_norm(r), rms_norm(r), gelu(x), swiglu(x), rotary(x) or rows of x, row by row: rowwise.hpp
 ///
 /// Technique    the definition: a block has a row of a norm, and goes through it once for the mean, once for
 ///              the variance and once for the result; of the others a thread has an element, or the two that
@@ -77,6 +77,17 @@ __global__ void __launch_bounds__(kThreads)
   p.y[at + half] = from_f32<T>(b * cos_sin[0] + a * cos_sin[half]);
 }
 
+template <class T>
+__global__ void __launch_bounds__(kThreads)
+    rowwise_embedding_element_kernel(Operands<T> p, std::int64_t elements) {
+  std::int64_t const e = std::int64_t{blockIdx.x} * kThreads + threadIdx.x;
+  if (e >= elements) return;
+  std::int64_t const token = e / p.features, j = e % p.features;
+  float value = to_f32(p.x[p.rows[token] * p.features + j]);
+  if (p.gain != nullptr) value += to_f32(p.gain[p.positions[token] * p.features + j]);
+  p.y[e] = from_f32<T>(value);
+}
+
 void launch(Problem const& problem, device::StreamView stream) {
   with_type(problem, [&]<class T>() {
     auto const p = operands<T>(problem);
@@ -97,6 +108,10 @@ void launch(Problem const& problem, device::StreamView stream) {
         QUAD_LAUNCH(rowwise_rotary_element_kernel<T>, grid(elements / 2), dim3(kThreads), 0, stream,
                     p, elements / 2);
         break;
+      case Action::embedding:
+        QUAD_LAUNCH(rowwise_embedding_element_kernel<T>, grid(elements), dim3(kThreads), 0, stream,
+                    p, elements);
+        break;
       default:
         QUAD_LAUNCH(rowwise_norm_element_kernel<T>, dim3(static_cast<unsigned>(problem.tokens())),
                     dim3(kThreads), 0, stream, p);
@@ -113,6 +128,7 @@ extern constinit Variant<Problem> const by_element{
      .where = Where::cuda,
      .types = {core::DataType::f32, core::DataType::f16, core::DataType::bf16},
      .preference = 1,
+     .batch_invariant = true,
      .source = "own",
      .summary = "an element for each thread, and of a norm a row for each block, three times"},
     QUAD_KERNEL_LAUNCH(launch)};

@@ -1,9 +1,9 @@
 // SPDX-FileCopyrightText: 2026 The Quadrille developers
 // SPDX-License-Identifier: Apache-2.0
 /// @file
-/// Norms, activations and rotary positions of tokens, in words of 16 bytes that are read once.
+/// Norms, activations, rotary positions and embeddings of tokens, in words of 16 bytes that are read once.
 ///
-///   y = layer_norm(r), rms_norm(r), gelu(x), swiglu(x) or rotary(x), row by row: rowwise.hpp
+///   y = layer_norm(r), rms_norm(r), gelu(x), swiglu(x), rotary(x) or rows of x, row by row: rowwise.hpp
 ///
 /// Technique    a block has a row of a norm, which stays in its registers from the load, all words of a
 ///              thread on their way, over both sums to the store; as many threads as the row fills. Of the
@@ -145,6 +145,25 @@ __global__ void __launch_bounds__(kThreads)
 }
 
 template <class T>
+__global__ void __launch_bounds__(kThreads)
+    rowwise_embedding_vector_kernel(Operands<T> p, std::int64_t words) {
+  constexpr int kCount = Word<T>::kCount;
+  std::int64_t const word = std::int64_t{blockIdx.x} * kThreads + threadIdx.x;
+  if (word >= words) return;
+  std::int64_t const of_row = p.features / kCount, token = word / of_row,
+                     j = word % of_row * kCount;
+  Word<T> result = Word<T>::load(p.x + p.rows[token] * p.features + j);
+  if (p.gain != nullptr) {
+    auto const added = Word<T>::load(p.gain + p.positions[token] * p.features + j);
+#pragma unroll
+    for (int i = 0; i < kCount; ++i) {
+      result.value[i] = from_f32<T>(to_f32(result.value[i]) + to_f32(added.value[i]));
+    }
+  }
+  result.store(p.y + word * kCount);
+}
+
+template <class T>
 void launch_norm(Problem const& problem, device::StreamView stream) {
   auto const p = operands<T>(problem);
   auto const words = static_cast<int>(words_of(problem.features(), problem.y.type));
@@ -171,6 +190,9 @@ void launch(Problem const& problem, device::StreamView stream) {
     if (problem.action == Action::rotary) {
       QUAD_LAUNCH(rowwise_rotary_vector_kernel<T>, grid(words / 2), dim3(kThreads), 0, stream, p,
                   words / 2);
+    } else if (problem.action == Action::embedding) {
+      QUAD_LAUNCH((rowwise_embedding_vector_kernel<T>), grid(words), dim3(kThreads), 0, stream, p,
+                  words);
     } else if (problem.action == Action::gelu) {
       QUAD_LAUNCH((rowwise_activate_vector_kernel<T, true>), grid(words), dim3(kThreads), 0, stream,
                   p, words);
@@ -204,6 +226,7 @@ extern constinit Variant<Problem> const by_vector{
                .alignment = kWordBytes,
                .other = "halves of heads of whole 16 bytes; norms: up to 32 KiB of a row"},
      .preference = 10,
+     .batch_invariant = true,
      .source = "own",
      .summary = "words of 16 bytes; a row of a norm stays in registers"},
     QUAD_KERNEL_LAUNCH(launch),

@@ -18,13 +18,13 @@ struct Operands {
   T *sum, *y;
   std::int64_t features, ld_x;
   float const* cos_sin;
-  std::int32_t const* positions;
+  std::int32_t const *positions, *rows;
   int head_size;
 };
 
 template <class T>
 Operands<T> operands(Problem const& p) {
-  auto const* const weights = static_cast<T const*>(p.weights.data);
+  auto const* const weights = p.weights.rows > 0 ? static_cast<T const*>(p.weights.data) : nullptr;
   bool const is_layer = p.action == Action::layer_norm;
   return {.x = static_cast<T const*>(p.x.data),
           .residual = p.has_residual() ? static_cast<T const*>(p.residual.data) : nullptr,
@@ -36,6 +36,7 @@ Operands<T> operands(Problem const& p) {
           .ld_x = p.x.ld,
           .cos_sin = static_cast<float const*>(p.cos_sin.data),
           .positions = p.positions,
+          .rows = p.rows,
           .head_size = static_cast<int>(p.head_size)};
 }
 

@@ -1,9 +1,9 @@
 // SPDX-FileCopyrightText: 2026 The Quadrille developers
 // SPDX-License-Identifier: Apache-2.0
 /// @file
-/// Norms, activations and rotary positions of tokens, on the threads of a host.
+/// Norms, activations, rotary positions and embeddings of tokens, on the threads of a host.
 ///
-///   y = layer_norm(r), rms_norm(r), gelu(x), swiglu(x) or rotary(x), row by row: rowwise.hpp
+///   y = layer_norm(r), rms_norm(r), gelu(x), swiglu(x), rotary(x) or rows of x, row by row: rowwise.hpp
 ///
 /// Technique    tokens on all threads. A row becomes f32 in a buffer that stays in the first-level cache,
 ///              where loops without branches are vectors: sums have a lane of their own for each of 16
@@ -15,6 +15,7 @@
 #include "device/host/parallel.hpp"
 #include "rowwise/rowwise.hpp"
 
+#include <algorithm>
 #include <array>
 #include <cmath>
 #include <vector>
@@ -100,6 +101,21 @@ void rotate(Problem const& p, std::int64_t i) {
 }
 
 template <class T>
+void embed(Problem const& p, std::int64_t i) {
+  std::int64_t const n = p.features();
+  auto const* const x = static_cast<T const*>(p.x.data) + p.rows[i] * n;
+  auto* const y = static_cast<T*>(p.y.data) + i * n;
+  if (p.weights.rows == 0) {
+    std::copy_n(x, n, y);
+    return;
+  }
+  auto const* const position = static_cast<T const*>(p.weights.data) + p.positions[i] * n;
+  for (std::int64_t j = 0; j < n; ++j) {
+    y[j] = T(static_cast<float>(x[j]) + static_cast<float>(position[j]));
+  }
+}
+
+template <class T>
 void run(Problem const& p, device::StreamView stream) {
   device::parallel_for(stream, p.tokens(), [&](std::int64_t i) {
     if (is_norm(p.action)) {
@@ -108,6 +124,8 @@ void run(Problem const& p, device::StreamView stream) {
       norm<T>(p, i, row.data());
     } else if (p.action == Action::rotary) {
       rotate<T>(p, i);
+    } else if (p.action == Action::embedding) {
+      embed<T>(p, i);
     } else {
       activate<T>(p, i);
     }
@@ -131,6 +149,7 @@ extern constinit Variant<Problem> const host_simd{
      .where = Where::host,
      .types = {core::DataType::f32, core::DataType::f16, core::DataType::bf16},
      .preference = 10,
+     .batch_invariant = true,
      .source = "own",
      .summary = "tokens on all threads, rows in f32 in the first-level cache"},
     launch};

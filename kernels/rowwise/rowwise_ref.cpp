@@ -1,9 +1,9 @@
 // SPDX-FileCopyrightText: 2026 The Quadrille developers
 // SPDX-License-Identifier: Apache-2.0
 /// @file
-/// Norms, activations and rotary positions of tokens, as in the definition.
+/// Norms, activations, rotary positions and embeddings of tokens, as in the definition.
 ///
-///   y = layer_norm(r), rms_norm(r), gelu(x), swiglu(x) or rotary(x), row by row: rowwise.hpp
+///   y = layer_norm(r), rms_norm(r), gelu(x), swiglu(x), rotary(x) or rows of x, row by row: rowwise.hpp
 ///
 /// Technique    the formulas in f64, one after the other; not meant to be fast
 /// Shapes       any
@@ -75,6 +75,19 @@ void rotate(Problem const& p, std::int64_t i) {
   }
 }
 
+template <class T>
+void embed(Problem const& p, std::int64_t i) {
+  std::int64_t const n = p.features();
+  auto const* const x = static_cast<T const*>(p.x.data) + p.rows[i] * n;
+  auto const* const position =
+      p.weights.rows > 0 ? static_cast<T const*>(p.weights.data) + p.positions[i] * n : nullptr;
+  auto* const y = static_cast<T*>(p.y.data) + i * n;
+  for (std::int64_t j = 0; j < n; ++j) {
+    double const added = position == nullptr ? 0 : static_cast<double>(position[j]);
+    y[j] = T(static_cast<double>(x[j]) + added);
+  }
+}
+
 void launch(Problem const& problem, device::StreamView stream) {
   stream.run([problem] {
     core::visit_type(problem.y.type, [&](auto zero) {
@@ -84,6 +97,8 @@ void launch(Problem const& problem, device::StreamView stream) {
           norm<T>(problem, i);
         } else if (problem.action == Action::rotary) {
           rotate<T>(problem, i);
+        } else if (problem.action == Action::embedding) {
+          embed<T>(problem, i);
         } else {
           activate<T>(problem, i);
         }
@@ -99,6 +114,7 @@ extern constinit Variant<Problem> const reference{
      .role = Role::reference,
      .where = Where::host,
      .types = {core::DataType::f32, core::DataType::f16, core::DataType::bf16},
+     .batch_invariant = true,
      .source = "own",
      .summary = "the formulas in f64, one thread"},
     launch};

@@ -35,7 +35,9 @@ rowwise::Shape shape_of(core::Case const& spec) {
           .features = spec.size[1],
           .has_residual = p.residual,
           .head_size = p.head_size,
-          .max_positions = kMaxPositions};
+          // An embedding has four words for each token, of which few are in cache by chance.
+          .max_positions = p.action == Action::embedding ? spec.size[0] : kMaxPositions,
+          .table_rows = 4 * spec.size[0]};
 }
 
 std::string conflict(core::Case const& spec) {
@@ -70,7 +72,7 @@ class Rowwise final : public measure::Workload {
     d.unit = "B/s";
     d.device_bytes = d.amount;
     for (device::MatrixView const* view : views(problem_)) d.memory_bytes += bytes_of(*view);
-    d.memory_bytes += sizeof(std::int32_t) * static_cast<double>(problem_.tokens());
+    d.memory_bytes += 2 * sizeof(std::int32_t) * static_cast<double>(problem_.tokens());
     d.traits = {.graph_capturable = true, .searches_best = true};
     return d;
   }
@@ -127,7 +129,7 @@ class Rowwise final : public measure::Workload {
       all.push_back(measure::output(whole_of_rank_0("sum", problem_.sum, rank_)));
       all.push_back(measure::input(whole_of_rank_0("residual", problem_.residual, rank_)));
     }
-    if (rowwise::is_norm(problem_.action)) {
+    if (problem_.weights.rows > 0) {
       all.push_back(measure::input(whole_of_rank_0("weights", problem_.weights, rank_)));
     }
     return all;
@@ -143,6 +145,11 @@ class Rowwise final : public measure::Workload {
   /// A row of y, or of sum.
   std::vector<Expected> row_of_result(bool is_sum, std::int64_t i) const {
     std::int64_t const n = problem_.features();
+    if (problem_.action == Action::embedding) {
+      auto const token = static_cast<std::size_t>(i);
+      return expected_sum(generated(x_, words_[token], n),
+                          generated(weights_, positions_[token], n), case_.type);
+    }
     std::vector<float> r = generated(x_, i, problem_.x.cols);
     if (problem_.action == Action::rotary) {
       auto const d = static_cast<std::size_t>(problem_.head_size);
@@ -196,16 +203,25 @@ class Rowwise final : public measure::Workload {
     for (device::MatrixView* view : views(problem_)) {
       if (view->rows > 0) memory_.push_back(allocate_matrix(*view, world));
     }
-    if (problem_.action != Action::rotary) return;
-    constexpr std::uint64_t kPositionTag = 0x706f73;
+    bool const has_words = problem_.action == Action::embedding;
+    if (problem_.action != Action::rotary && !has_words) return;
+    constexpr std::uint64_t kPositionTag = 0x706f73, kWordTag = 0x776f72;
+    auto const place = [&](std::uint64_t tag, std::int64_t i, std::int64_t all) {
+      return static_cast<std::int32_t>(draw(case_.seed, tag, i) * static_cast<double>(all));
+    };
     for (std::int64_t i = 0; i < problem_.tokens(); ++i) {
-      positions_.push_back(static_cast<std::int32_t>(draw(case_.seed, kPositionTag, i) *
-                                                     static_cast<double>(kMaxPositions)));
+      words_.push_back(place(kWordTag, i, shape_of(case_).table_rows));
+      if (!has_words) positions_.push_back(place(kPositionTag, i, kMaxPositions));
     }
+    // Each position once, so that all of that table is read.
+    if (has_words) positions_ = shuffled(problem_.tokens(), case_.seed, kPositionTag);
+    positions_there_ = uploaded(positions_, world);
+    problem_.positions = positions_there_.data();
+    words_there_ = uploaded(words_, world);
+    problem_.rows = words_there_.data();
+    if (has_words) return;
     cos_sin_ = rowwise::cos_sin_of(problem_.head_size, kMaxPositions);
     world.stream().copy(problem_.cos_sin.data, cos_sin_.data(), cos_sin_.size() * sizeof(float));
-    there_ = uploaded(positions_, world);
-    problem_.positions = there_.data();
   }
 
   core::Case case_;
@@ -214,8 +230,8 @@ class Rowwise final : public measure::Workload {
   Source x_, residual_, weights_;
   std::vector<device::Matrix> memory_;
   std::vector<float> cos_sin_;
-  std::vector<std::int32_t> positions_;
-  device::Buffer<std::int32_t> there_;
+  std::vector<std::int32_t> positions_, words_;
+  device::Buffer<std::int32_t> positions_there_, words_there_;
 };
 
 }  // namespace
@@ -237,7 +253,7 @@ extern measure::WorkloadEntry const rowwise = measure::entry({
                                           "rotary: features of a head, whose halves are turned",
                                           {.least = 2, .most = 1 << 16})},
          .conflict = conflict},
-    .summary = "norms, activations and rotary positions of tokens",
+    .summary = "norms, activations, rotary positions and embeddings of tokens",
     .work = "what is read and written of all tensors, in bytes per rank",
     .local = true,
     .variants = rows_of(kernels::rowwise::variants()),

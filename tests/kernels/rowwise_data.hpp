@@ -8,6 +8,7 @@
 
 #include <gtest/gtest.h>
 
+#include <algorithm>
 #include <cmath>
 #include <cstdint>
 #include <string>
@@ -38,7 +39,9 @@ inline std::vector<Example> const kExamples{
     {Action::swiglu, {.tokens = 3, .features = 13}, -4},
     {Action::rotary, {.tokens = 6, .features = 3 * 64, .head_size = 64, .max_positions = 5}, 0, 16},
     {Action::rotary, {.tokens = 9, .features = 2 * 128, .head_size = 128, .max_positions = 7}},
-    {Action::rotary, {.tokens = 4, .features = 5 * 6, .head_size = 6, .max_positions = 3}}};
+    {Action::rotary, {.tokens = 4, .features = 5 * 6, .head_size = 6, .max_positions = 3}},
+    {Action::embedding, {.tokens = 7, .features = 264, .max_positions = 5, .table_rows = 6}},
+    {Action::embedding, {.tokens = 9, .features = 13, .max_positions = 0, .table_rows = 4}}};
 
 template <class T>
 std::vector<T> random(device::MatrixView const& view, std::uint64_t tag, double mean = 0) {
@@ -62,15 +65,18 @@ bool expect_right(device::Device& device, device::StreamView stream, Variant<Pro
   std::vector<T> const x = random<T>(p.x, 1, offset), residual = random<T>(p.residual, 2),
                        weights = random<T>(p.weights, 3);
   std::vector<float> const cos_sin = random<float>(p.cos_sin, 4);
-  std::vector<std::int32_t> positions;
+  std::vector<std::int32_t> positions, rows;
   for (std::int64_t i = 0; i < shape.tokens; ++i) {
-    positions.push_back(static_cast<std::int32_t>((i * 3 + 1) % shape.max_positions));
+    positions.push_back(
+        static_cast<std::int32_t>((i * 3 + 1) % std::max<std::int64_t>(1, shape.max_positions)));
+    rows.push_back(static_cast<std::int32_t>((i * 5 + 2) % shape.table_rows));
   }
   test::DeviceArray<T> const on_x{device, stream, x}, on_residual{device, stream, residual},
       on_weights{device, stream, weights}, on_y{device, stream, shape.tokens * shape.features},
       on_sum{device, stream, p.sum.rows * p.sum.cols};
   test::DeviceArray<float> const on_cos_sin{device, stream, cos_sin};
-  test::DeviceArray<std::int32_t> const on_positions{device, stream, positions};
+  test::DeviceArray<std::int32_t> const on_positions{device, stream, positions},
+      on_rows{device, stream, rows};
   p.x.data = on_x.data();
   p.y.data = on_y.data();
   p.residual.data = on_residual.data();
@@ -78,6 +84,7 @@ bool expect_right(device::Device& device, device::StreamView stream, Variant<Pro
   p.sum.data = on_sum.data();
   p.cos_sin.data = on_cos_sin.data();
   p.positions = on_positions.data();
+  p.rows = on_rows.data();
   if (!row.unsupported_reason(p).empty()) return false;
   row.launch(p, stream);
   stream.synchronize();
@@ -131,6 +138,13 @@ bool expect_right(device::Device& device, device::StreamView stream, Variant<Pro
             cos_sin.data() + positions[static_cast<std::size_t>(i)] * shape.head_size + j % half;
         expect("y", i, j, got, a * c[0] + (is_low ? -b : b) * c[half], 0,
                4 * static_cast<double>(std::abs(a) + std::abs(b)));
+      } else if (action == Action::embedding) {
+        long double const word = of(x, rows[static_cast<std::size_t>(i)] * n + j);
+        bool const has_positions = p.weights.rows > 0;
+        expect("y", i, j, got,
+               word + (has_positions ? of(weights, positions[static_cast<std::size_t>(i)] * n + j)
+                                     : 0),
+               0, 0);
       } else if (action == Action::gelu) {
         long double const g = of(x, i * n + j);
         expect("y", i, j, got, g * std::erfc(-g / std::sqrt(2.0L)) / 2, 0,

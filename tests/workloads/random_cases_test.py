@@ -37,10 +37,14 @@ SIZES = {"memory": lambda draw: f"{16 * draw.randint(1, 8)}Ki", "api": lambda dr
                                 draw.choice([64, 128, 256])),
          "sampler": lambda draw: "(%d,%d)" % (draw.randint(1, 9), draw.randint(1, 900)),
          "rowwise": lambda draw: "(%d,%d)" % (draw.randint(1, 60), 64 * draw.randint(1, 9)),
+         "parallel_serving": lambda draw: str(draw.randint(1, 6)),
          "parallel_decoder": lambda draw: "(%d,%d,640,10,10,%d)" % (draw.randint(1, 7), draw.randint(1, 40),
                                                                      10 * draw.randint(1, 20)),
          "decoder": lambda draw: "(%d,%d,%d,2,%d,%d)" % (draw.randint(1, 7), draw.randint(1, 40), draw.choice([128, 256]),
                                                           draw.randint(1, 2), draw.randint(1, 200))}
+# A model that a host computes in a moment.
+FIXED = {"parallel_serving": "heads = 12\nkv_heads = 12\nvocabulary = 100\nmax_length = 64\nprompt_tokens = \"uniform 1 30\"\n"
+                             "kv_memory = \"8Mi\"\nswap_memory = \"1Mi\"\nmax_running = 4\nbudget = 32\n"}
 DATA = ["uniform", "normal", "positive", "scaled", "integer", "constant", "zeros"]
 ANY_BITS = ["bits", "inverted"]
 
@@ -59,7 +63,7 @@ def options(draw, workload, value_type, ranks):
         "grid": lambda: draw.choice([f"{p}x{ranks // layers // p}" for p in divisors(ranks // layers)]),
         "panel": lambda: draw.randint(1, 80),
         "buffers": lambda: draw.randint(1, 3),
-        "block": lambda: draw.choice([0, draw.randint(1, 40)]),
+        "block": lambda: draw.choice([8, 16, 32] if "serving" in workload["name"] else [0, draw.randint(1, 40)]),
         "alpha": lambda: draw.choice([1, -2, 3]),
         "beta": lambda: draw.choice([0, 0, 1, -3]),
         "layout": lambda: draw.choice(["nchw", "nhwc"] if "conv2d" in workload["name"] else ["nn", "nt", "tn", "tt"]),
@@ -85,7 +89,7 @@ def options(draw, workload, value_type, ranks):
         "temperature": lambda: draw.choice([0.2, 1, 5]),
         "top_p": lambda: draw.choice([1, 0.5, 0.95]),
     }
-    operations = {"kv_cache": ["write", "copy", "swap_out", "swap_in"], "rowwise": ["layer_norm", "rms_norm", "gelu", "swiglu", "rotary"], "reduction": ["sum", "min", "max", "dot", "norm2"], "vector": ["add", "quadratic"],
+    operations = {"kv_cache": ["write", "read", "copy", "swap_out", "swap_in"], "rowwise": ["layer_norm", "rms_norm", "gelu", "swiglu", "rotary", "embedding"], "reduction": ["sum", "min", "max", "dot", "norm2"], "vector": ["add", "quadratic"],
                   "allreduce": ["sum", "min", "max"]}
     if workload["name"] in operations:
         choices["operation"] = lambda: draw.choice(operations[workload["name"]])
@@ -117,7 +121,7 @@ def main():
         text += "".join(f'{key} = "{value}"\n' for key, value in type_keys if key in workload["keys"])
         is_any_bits = name in ("copy", "pairs") and drawn[0].startswith("i")
         text += f'data = "{draw.choice(DATA + ANY_BITS * is_any_bits)}"\nseed = {draw.randint(1, 99)}\n'
-        text += "\n".join(options(draw, workload, drawn[0], ranks)) + "\n"
+        text += "\n".join(options(draw, workload, drawn[0], ranks)) + "\n" + FIXED.get(name, "")
     source = program.input(text)
 
     process, report, _ = program.run(source, ranks=ranks, timeout=1200)

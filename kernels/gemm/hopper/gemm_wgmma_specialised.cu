@@ -92,7 +92,8 @@ void launch(Problem const& problem, device::StreamView stream) {
 }  // namespace
 
 extern constinit Variant<Problem> const wgmma_specialised{
-    row("wgmma_specialised", "one warpgroup copies, two multiply by wgmma", kConfig),
+    with_batch_invariance(
+        row("wgmma_specialised", "one warpgroup copies, two multiply by wgmma", kConfig)),
     QUAD_KERNEL_LAUNCH(launch),
     {.scratch_bytes = scratch_of_copies}};
 

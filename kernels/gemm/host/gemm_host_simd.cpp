@@ -451,6 +451,7 @@ extern constinit Variant<Problem> const host_simd{
                {core::DataType::i8, core::Compute::i32, core::DataType::i32}},
      .needs = {.other = "i32 and i8: whole alpha and beta"},
      .preference = 20,
+     .batch_invariant = true,
      .source = "own, after Goto and van de Geijn 2008",
      .summary = "packed panels and register tiles in vectors of the host's width"},
     launch,

@@ -91,6 +91,7 @@ extern constinit Variant<Problem> const reference{
                {core::DataType::e5m2, core::Compute::f32, core::DataType::bf16},
                {core::DataType::f64, core::Compute::emulated},
                {core::DataType::f32, core::Compute::emulated}},
+     .batch_invariant = true,
      .source = "own",
      .summary = "three loops, one thread, sums in f64"},
     launch,

@@ -145,8 +145,8 @@ extern constinit Variant<Problem> const mma_async_stage3{
     QUAD_KERNEL_LAUNCH(launch<kMmaStage3>)};
 
 extern constinit Variant<Problem> const mma_async_stage4{
-    row("mma_async_stage4", "mma_async_stage3 with four stages", kStage4Config, kHalfAndBf16Types,
-        20),
+    with_batch_invariance(row("mma_async_stage4", "mma_async_stage3 with four stages",
+                              kStage4Config, kHalfAndBf16Types, 20)),
     QUAD_KERNEL_LAUNCH(launch<kStage4Config, true>)};
 
 }  // namespace quadrille::kernels::gemm
