@@ -8,7 +8,9 @@
 #include "workloads/data.hpp"
 
 #include <algorithm>
+#include <functional>
 #include <iterator>
+#include <vector>
 
 namespace quadrille::workloads {
 
@@ -55,6 +57,25 @@ bool takes(kernels::Variant<Problem> const& row, Problem const& problem, device:
            device::Facts const& facts) {
   return kernels::unsupported_reason(row, kind, facts).empty() &&
          row.unsupported_reason(problem).empty();
+}
+
+/// Rows that take a problem, the likeliest first.
+template <class Problem>
+using Candidates = std::vector<kernels::Variant<Problem> const*>;
+
+/// Those of a role; `invariant`: with bits of a row of the result that do not depend on the others alone.
+template <class Problem>
+Candidates<Problem> rows_taking(kernels::Variants<Problem> const& table, Problem const& problem,
+                                kernels::Role role, device::Kind kind, device::Facts const& facts,
+                                bool invariant = false) {
+  Candidates<Problem> found;
+  for (kernels::Variant<Problem> const& row : table) {
+    bool const is_candidate =
+        row.role == role && row.preference >= 0 && (row.batch_invariant || !invariant);
+    if (is_candidate && takes(row, problem, kind, facts)) found.push_back(&row);
+  }
+  std::ranges::stable_sort(found, std::greater{}, &kernels::VariantInfo::preference);
+  return found;
 }
 
 /// Steps that a repetition may have. A host enqueues each, and looks at each before anything runs.

@@ -115,11 +115,17 @@ StepCheck::Values StepCheck::of_all_ranks(Values const& own) const {
 
 void StepCheck::judge_product(std::string const& name, Values const& a, Source const& source,
                               Weight weight, Values const& c) {
-  auto const k = static_cast<std::int64_t>(a.front().size());
   bool const is_joint = weight == kOut || weight == kDown;
+  judge_product(name, rows_, a, source, rows_of(weight, shape_), is_joint ? shape_.parts : 1, c);
+}
+
+void StepCheck::judge_product(std::string const& name, std::span<std::int64_t const> tokens,
+                              Values const& a, Source const& source,
+                              std::vector<WeightRows> const& weights, std::int64_t parts,
+                              Values const& c) {
+  auto const k = static_cast<std::int64_t>(a.front().size());
   double const alpha = alpha_of(k);
-  kernels::gemm::ErrorBound const bound{case_.type, core::compute_for(case_.type), k,
-                                        is_joint ? shape_.parts : 1};
+  kernels::gemm::ErrorBound const bound{case_.type, core::compute_for(case_.type), k, parts};
   auto const norm_of = [](std::vector<float> const& values) {
     double squares = 0;
     for (double const x : values) squares += x * x;
@@ -127,7 +133,7 @@ void StepCheck::judge_product(std::string const& name, Values const& a, Source c
   };
   std::vector<double> norms;
   for (std::vector<float> const& row : a) norms.push_back(norm_of(row));
-  for (WeightRows const& rows : rows_of(weight, shape_)) {
+  for (WeightRows const& rows : weights) {
     auto const judge = [&](Finding& finding, std::int64_t at_row) {
       std::int64_t const j = rows.first + at_row;
       std::vector<float> b(at(k));
@@ -136,9 +142,11 @@ void StepCheck::judge_product(std::string const& name, Values const& a, Source c
       for (std::size_t i = 0; i < a.size(); ++i) {
         double sum = 0;
         for (std::size_t l = 0; l < b.size(); ++l) sum += double{a[i][l]} * double{b[l]};
-        finding.check(
-            {alpha * sum, bound(alpha * norms[i] * norm, alpha * sum, 0)}, double{c[i][at(j)]},
-            [&] { return fmt::format("{}({}, {}) on rank {}", name, rows_[i], j, world_.rank()); });
+        finding.check({alpha * sum, bound(alpha * norms[i] * norm, alpha * sum, 0)},
+                      double{c[i][at(j)]}, [&] {
+                        return fmt::format("{}({}, {}) on rank {}", name, tokens[i], j,
+                                           world_.rank());
+                      });
       }
     };
     finding_.add(judge_all(world_, rows.count, check_stride(case_), judge));
@@ -150,7 +158,7 @@ void StepCheck::judge_product(std::string const& name, Values const& a, Source c
 
 /// The slots of judged tokens, bit by bit, and that those before and behind them are as they were.
 void StepCheck::judge_cache(std::string const& name, device::MatrixView const& pool,
-                            Values const& tokens, Source const& before) {
+                            Values const& tokens, std::optional<Source> const& before) {
   std::int64_t const d = shape_.head_size;
   kernels::kv_cache::Shape const cache{
       .kv_heads = shape_.kv_heads, .head_size = d, .block_size = shape_.block_size};
@@ -164,14 +172,14 @@ void StepCheck::judge_cache(std::string const& name, device::MatrixView const& p
     for (std::int64_t head = 0; head < shape_.kv_heads; ++head) {
       for (std::int64_t const token : {position - 1, position, position + 1}) {
         bool const is_new = token == position;
-        if (!is_new && (token < first_other || token >= end)) continue;
+        if (!is_new && (!before || token < first_other || token >= end)) continue;
         std::int64_t const row = cache.row_of(step_.slot_of(request, token), head);
         std::vector<float> const got = read_block(pool.block(row, 0, 1, d), world_.stream());
         std::vector<float> want(at(d));
         if (is_new) {
           std::copy_n(tokens[i].begin() + head * d, d, want.begin());
         } else {
-          read_row(before, case_.type, row, want);
+          read_row(*before, case_.type, row, want);
         }
         for (std::size_t e = 0; e < want.size(); ++e) {
           finding_.check({want[e], std::numeric_limits<double>::min()}, double{got[e]}, [&] {
@@ -208,8 +216,8 @@ void StepCheck::judge_attention(std::string const& name, Tensors const& tensors,
         std::span const key{&k[at(t * d)], at(d)}, value{&v[at(t * d)], at(d)};
         if (t < n - of_new) {
           std::int64_t const row = cache.row_of(step_.slot_of(request, t), head);
-          read_row(sources.k_pool, case_.type, row, key);
-          read_row(sources.v_pool, case_.type, row, value);
+          read_row(*sources.k_pool, case_.type, row, key);
+          read_row(*sources.v_pool, case_.type, row, value);
         } else {
           std::int64_t const from = (t - (n - of_new)) * shape_.of_kv() + head * d;
           std::copy_n(k_of_new.begin() + from, d, key.begin());
@@ -231,18 +239,19 @@ void StepCheck::judge_attention(std::string const& name, Tensors const& tensors,
   }
 }
 
-void StepCheck::judge_layer(std::int64_t number, Tensors const& t, Tensors const* before,
-                            LayerSources const& sources, Source const& input) {
+void StepCheck::judge_input(
+    device::MatrixView const& sum,
+    std::function<std::vector<Expected>(std::int64_t token)> const& wanted) {
+  judge_rows("input", read(sum), [&](std::size_t i) { return wanted(rows_[i]); });
+}
+
+void StepCheck::judge_layer(Tensors const& t, LayerSources const& sources) {
   auto const named = [&](char const* tensor) {
-    return fmt::format("{} of layer {}", tensor, number);
+    return fmt::format("{} of layer {}", tensor, layer_);
   };
   std::int64_t const of_q = shape_.of_q(), of_kv = shape_.of_kv();
-  Values sum = read(t.sum);
-  if (before != nullptr) {
-    judge_sum(named("sum"), read(before->second_sum), read(before->down), sum);
-  } else {
-    for (std::size_t i = 0; i < sum.size(); ++i) read_row(input, case_.type, rows_[i], sum[i]);
-  }
+  Values const sum = read(t.sum);
+  if (layer_ > 0) judge_sum(named("sum"), second_sum_, down_, sum);
   Values const normed = read(t.normed), qkv = read(t.qkv), o = read(t.o),
                attended = read(t.attended), second_sum = read(t.second_sum),
                second_normed = read(t.second_normed), up = read(t.up), active = read(t.active),
@@ -283,13 +292,32 @@ void StepCheck::judge_layer(std::int64_t number, Tensors const& t, Tensors const
                                case_.type);
   });
   judge_product(named("down"), of_all_ranks(active), sources.weights[kDown], kDown, down);
+  second_sum_ = second_sum;
+  down_ = down;
+  ++layer_;
 }
 
-void StepCheck::judge_last_norm(Tensors const& last, Source const& weights,
-                                device::MatrixView const& sum, device::MatrixView const& normed) {
+void StepCheck::judge_last_norm(Source const& weights, device::MatrixView const& sum,
+                                device::MatrixView const& normed) {
   Values const sums = read(sum);
-  judge_sum("last sum", read(last.second_sum), read(last.down), sums);
+  judge_sum("last sum", second_sum_, down_, sums);
   judge_norm("last norm", sums, weights, read(normed));
+}
+
+void StepCheck::judge_logits(device::MatrixView const& normed, std::int64_t first_row,
+                             Source const& words, device::MatrixView const& logits) {
+  std::vector<std::int64_t> tokens;
+  Values a, c;
+  for (std::int64_t const token : rows_) {
+    if (token < first_row) continue;
+    tokens.push_back(token);
+    auto const row = [&](device::MatrixView const& view, std::int64_t i) {
+      return read_block(view.block(i, 0, 1, view.cols), world_.stream());
+    };
+    a.push_back(row(normed, token));
+    c.push_back(row(logits, token - first_row));
+  }
+  judge_product("logits", tokens, a, words, {{0, logits.cols, 0}}, 1, c);
 }
 
 }  // namespace quadrille::workloads::decoder

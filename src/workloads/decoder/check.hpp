@@ -6,6 +6,8 @@
 #include "workloads/decoder/layer.hpp"
 
 #include <array>
+#include <functional>
+#include <optional>
 #include <span>
 #include <string>
 #include <vector>
@@ -15,7 +17,7 @@ namespace quadrille::workloads::decoder {
 /// What was generated: of a layer.
 struct LayerSources {
   std::array<Source, kWeights> weights;
-  Source k_pool, v_pool;
+  std::optional<Source> k_pool{}, v_pool{};  ///< none where nothing is known of the other blocks
 };
 
 /// Judges a step part by part: each part's results against what is right for the operands that the part before
@@ -27,12 +29,16 @@ class StepCheck {
   StepCheck(Shape const& shape, Step const& step, core::Case const& spec, comm::World const& world,
             std::vector<float> const& cos_sin);
 
-  /// `input`: what the first layer's sums are. Blocks.
-  void judge_layer(std::int64_t number, Tensors const& tensors, Tensors const* before,
-                   LayerSources const& sources, Source const& input);
-  void judge_last_norm(Tensors const& last, Source const& weights, device::MatrixView const& sum,
+  // In the order of the step; a layer may reuse the tensors of those that have been judged. All block.
+  void judge_input(device::MatrixView const& sum,
+                   std::function<std::vector<Expected>(std::int64_t token)> const& wanted);
+  void judge_layer(Tensors const& tensors, LayerSources const& sources);
+  void judge_last_norm(Source const& weights, device::MatrixView const& sum,
                        device::MatrixView const& normed);
-  measure::Verdict verdict() const { return agree(world_, finding_); }
+  /// The scores of all words for some tokens, whose rows are the last norm's. `words`: vocabulary x hidden.
+  void judge_logits(device::MatrixView const& normed, std::int64_t first_row, Source const& words,
+                    device::MatrixView const& logits);
+  Finding const& finding() const { return finding_; }
 
  private:
   /// Judged rows of a tensor.
@@ -49,8 +55,11 @@ class StepCheck {
   Values of_all_ranks(Values const& own) const;
   void judge_product(std::string const& name, Values const& a, Source const& source, Weight weight,
                      Values const& c);
+  void judge_product(std::string const& name, std::span<std::int64_t const> tokens, Values const& a,
+                     Source const& source, std::vector<WeightRows> const& weights,
+                     std::int64_t parts, Values const& c);
   void judge_cache(std::string const& name, device::MatrixView const& pool, Values const& tokens,
-                   Source const& before);
+                   std::optional<Source> const& before);
   void judge_attention(std::string const& name, Tensors const& tensors, LayerSources const& sources,
                        Values const& q, Values const& o);
 
@@ -60,6 +69,8 @@ class StepCheck {
   comm::World const& world_;
   std::span<float const> cos_sin_;
   std::vector<std::int64_t> rows_;  ///< judged
+  std::int64_t layer_ = 0;
+  Values second_sum_{}, down_{};  ///< of the layer before
   Finding finding_;
 };
 

@@ -92,8 +92,10 @@ class Decoder final : public measure::Workload {
   Decoder(core::Case const& spec, int ranks, int rank, bool is_shared)
       : case_{spec},
         shape_{is_shared ? Shape{spec, ranks, rank} : Shape{spec}},
-        step_{shape_, spec},
-        layers_(static_cast<std::size_t>(shape_.layers), unallocated(shape_, step_, spec.type)),
+        step_{shape_, spec.parameters.as<Parameters>().lengths, spec.seed},
+        layers_(static_cast<std::size_t>(shape_.layers),
+                unallocated(shape_, step_.rows(), step_.blocks, shape_.phase == Phase::decode,
+                            spec.type)),
         ranks_{ranks},
         rank_{rank},
         is_shared_{is_shared},
@@ -115,7 +117,9 @@ class Decoder final : public measure::Workload {
     for (gemm::Problem const& p : problems_.back().products) {
       flop += gemm::flop(rows, static_cast<double>(p.n()), static_cast<double>(p.k()));
     }
-    for (attention::Problem const& p : problems_.back().prompts) flop += attention::flop(p.shape);
+    for (auto const& chunk : problems_.back().chunks) {
+      flop += attention::flop(chunk.attention.shape);
+    }
     if (shape_.phase == Phase::decode) flop += paged_decode::flop(problems_.back().decode.shape);
     for (device::MatrixView const& view : layers_.back().weights) weights += bytes_of(view);
     auto const of_kv =
@@ -144,9 +148,8 @@ class Decoder final : public measure::Workload {
   std::string unsupported_reason(VariantInfo const& variant,
                                  device::Device const& device) const override {
     if (!shape_.indivisible.empty()) return shape_.indivisible;
-    std::string const missing = decoder::rows_of(problems_.back(), shape_.phase, variant.role,
-                                                 device.kind(), device.facts())
-                                    .missing;
+    std::string const missing =
+        decoder::rows_of(problems_.back(), variant.role, device.kind(), device.facts()).missing;
     return missing.empty() ? "" : missing + "; take another type or other extents";
   }
 
@@ -156,8 +159,8 @@ class Decoder final : public measure::Workload {
     for (VariantInfo const* variant : selected) {
       device::Kind const kind =
           variant->where == Where::host ? device::Kind::host : device::Kind::cuda;
-      Scratch const needed = scratch_of(
-          decoder::rows_of(problems_.front(), shape_.phase, variant->role, kind, device), device);
+      Scratch const needed =
+          scratch_of(decoder::rows_of(problems_.front(), variant->role, kind, device), device);
       most = std::max(most, static_cast<double>(needed.of_products + needed.of_attention));
     }
     return most;
@@ -186,8 +189,10 @@ class Decoder final : public measure::Workload {
         }
       }
       std::uint64_t const of_pool = tag + (is_shared_ ? of_rank << 16 : 0);
-      fill_whole(layers_[l].k_pool, sources_[l].k_pool = {case_.data, seed, of_pool});
-      fill_whole(layers_[l].v_pool, sources_[l].v_pool = {case_.data, seed, of_pool + 1});
+      sources_[l].k_pool = Source{case_.data, seed, of_pool};
+      sources_[l].v_pool = Source{case_.data, seed, of_pool + 1};
+      fill_whole(layers_[l].k_pool, *sources_[l].k_pool);
+      fill_whole(layers_[l].v_pool, *sources_[l].v_pool);
       tag += 2;
     }
     if (is_first) choose(world, selected);
@@ -216,7 +221,8 @@ class Decoder final : public measure::Workload {
       if (leg == measure::Leg::communicate) {
         for (Product const product : {kOutProduct, kDownProduct}) joint(product);
       } else {
-        decoder::run(problems, rows, world.stream(), joint);
+        decoder::run(problems, rows, world.stream(), joint,
+                     [&] { attend(problems, rows, world.stream()); });
       }
     }
     if (leg != measure::Leg::communicate) {
@@ -237,12 +243,16 @@ class Decoder final : public measure::Workload {
 
   measure::Verdict validate(comm::World& world) override {
     StepCheck check{shape_, step_, case_, world, cos_sin_};
-    for (std::size_t l = 0; l < layers_.size(); ++l) {
-      check.judge_layer(static_cast<std::int64_t>(l), layers_[l],
-                        l == 0 ? nullptr : &layers_[l - 1], sources_[l], input_);
-    }
-    check.judge_last_norm(layers_.back(), last_source_, last_sum_, last_normed_);
-    return check.verdict();
+    check.judge_input(layers_.front().sum, [&](std::int64_t token) {
+      std::vector<float> x(static_cast<std::size_t>(shape_.hidden));
+      read_row(input_, case_.type, token, x);
+      std::vector<Expected> row;
+      for (float const value : x) row.push_back({value, std::numeric_limits<double>::min()});
+      return row;
+    });
+    for (std::size_t l = 0; l < layers_.size(); ++l) check.judge_layer(layers_[l], sources_[l]);
+    check.judge_last_norm(last_source_, last_sum_, last_normed_);
+    return agree(world, check.finding());
   }
 
   std::vector<measure::Field> fields() override {
@@ -306,8 +316,8 @@ class Decoder final : public measure::Workload {
   void connect() {
     problems_.clear();
     for (std::size_t l = 0; l < layers_.size(); ++l) {
-      problems_.push_back(
-          problems_of(shape_, step_, layers_[l], l == 0 ? nullptr : &layers_[l - 1], places_));
+      problems_.push_back(problems_of(shape_, attending(shape_, step_), layers_[l],
+                                      l == 0 ? nullptr : &layers_[l - 1], places_));
     }
     last_norm_ = last_norm_of(shape_, layers_.back(), last_weights_, last_sum_, last_normed_);
   }
@@ -360,7 +370,7 @@ class Decoder final : public measure::Workload {
       most.of_attention =
           std::max(most.of_attention, candidates.front()->scratch_bytes(problem, device));
     };
-    for (attention::Problem const& prompt : problems.prompts) add(rows.prompts, prompt);
+    for (auto const& chunk : problems.chunks) add(rows.chunks, chunk.attention);
     add(rows.decode, problems.decode);
     return most;
   }
@@ -369,8 +379,8 @@ class Decoder final : public measure::Workload {
   void choose(comm::World& world, measure::Selection const& selected) {
     Scratch most;
     for (VariantInfo const* variant : selected) {
-      Rows rows = decoder::rows_of(problems_.front(), shape_.phase, variant->role,
-                                   world.device().kind(), world.device().facts());
+      Rows rows = decoder::rows_of(problems_.front(), variant->role, world.device().kind(),
+                                   world.device().facts());
       if (!rows.missing.empty()) continue;
       Scratch const needed = scratch_of(rows, world.device().facts());
       most.of_products = std::max(most.of_products, needed.of_products);
@@ -385,7 +395,7 @@ class Decoder final : public measure::Workload {
     };
     for (Problems& problems : problems_) {
       for (gemm::Problem& product : problems.products) give(product, product_scratch_);
-      for (attention::Problem& prompt : problems.prompts) give(prompt, attention_scratch_);
+      for (auto& chunk : problems.chunks) give(chunk.attention, attention_scratch_);
       give(problems.decode, attention_scratch_);
     }
     for (auto& [variant, rows] : rows_) {

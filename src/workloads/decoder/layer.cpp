@@ -58,18 +58,6 @@ gemm::Problem product(device::MatrixView const& a, device::MatrixView const& wei
   return {.a = a, .b = weights, .c = c, .alpha = alpha_of(parts * a.cols), .transpose_b = true};
 }
 
-template <class Problem>
-Candidates<Problem> candidates(kernels::Variants<Problem> const& table, Problem const& problem,
-                               kernels::Role role, device::Kind kind, device::Facts const& facts) {
-  Candidates<Problem> found;
-  for (kernels::Variant<Problem> const& row : table) {
-    bool const is_candidate = row.role == role && row.preference >= 0;
-    if (is_candidate && takes(row, problem, kind, facts)) found.push_back(&row);
-  }
-  std::ranges::stable_sort(found, std::greater{}, &kernels::VariantInfo::preference);
-  return found;
-}
-
 }  // namespace
 
 device::MatrixView part(device::MatrixView const& whole, std::int64_t row, std::int64_t col,
@@ -86,16 +74,33 @@ std::vector<device::MatrixView*> Tensors::written(bool is_first) {
   return all;
 }
 
-Tensors unallocated(Shape const& shape, Step const& step, core::DataType type) {
-  std::int64_t const n = step.rows(), norms = shape.is_llama() ? 1 : 2;
-  bool const has_q = shape.is_llama() || shape.phase == Phase::decode;
+std::int64_t Attending::rows() const {
+  std::int64_t sum = singles;
+  for (Chunk const& chunk : chunks) sum += chunk.tokens;
+  return sum;
+}
+
+Attending attending(Shape const& shape, Step const& step) {
+  if (shape.phase == Phase::decode) {
+    return {.singles = shape.requests, .tokens = step.tokens, .longest = step.longest};
+  }
+  Attending all;
+  for (std::size_t r = 0; r < step.lengths.size(); ++r) {
+    all.chunks.push_back({.first_row = step.first_rows[r], .tokens = step.lengths[r]});
+  }
+  return all;
+}
+
+Tensors unallocated(Shape const& shape, std::int64_t n, std::int64_t blocks, bool has_singles,
+                    core::DataType type) {
+  std::int64_t const norms = shape.is_llama() ? 1 : 2;
+  bool const has_q = shape.is_llama() || has_singles;
   auto const of_tokens = [&](std::int64_t cols) { return tensor(type, n, cols); };
   Tensors t{.weights = {
                 tensor(type, norms, shape.hidden), tensor(type, shape.of_qkv(), shape.hidden),
                 tensor(type, shape.hidden, shape.of_q()), tensor(type, norms, shape.hidden),
                 tensor(type, shape.of_up(), shape.hidden), tensor(type, shape.hidden, shape.mlp)}};
-  t.k_pool = t.v_pool =
-      tensor(type, step.blocks * shape.kv_heads * shape.block_size, shape.head_size);
+  t.k_pool = t.v_pool = tensor(type, blocks * shape.kv_heads * shape.block_size, shape.head_size);
   t.sum = t.normed = t.attended = t.second_sum = t.second_normed = t.down = of_tokens(shape.hidden);
   t.qkv = of_tokens(shape.of_qkv());
   t.o = of_tokens(shape.of_q());
@@ -126,10 +131,10 @@ double alpha_of(std::int64_t k) {
   return std::exp2(std::round(std::log2(3 / std::sqrt(static_cast<double>(k)))));
 }
 
-Problems problems_of(Shape const& shape, Step const& step, Tensors const& t, Tensors const* before,
-                     Places const& places) {
+Problems problems_of(Shape const& shape, Attending const& attending, Tensors const& t,
+                     Tensors const* before, Places const& places) {
   std::int64_t const of_q = shape.of_q(), d = shape.head_size;
-  device::MatrixView const q = t.q.rows > 0 ? t.q : columns(t.qkv, 0, of_q);
+  device::MatrixView const q = shape.is_llama() ? t.q : columns(t.qkv, 0, of_q);
   device::MatrixView const k = shape.is_llama() ? t.k : columns(t.qkv, of_q, shape.of_kv());
   device::MatrixView const v = columns(t.qkv, of_q + shape.of_kv(), shape.of_kv());
   Problems p{.first_norm = before == nullptr
@@ -158,49 +163,62 @@ Problems problems_of(Shape const& shape, Step const& step, Tensors const& t, Ten
   kv_cache::Shape const cache{.kv_heads = shape.kv_heads,
                               .head_size = d,
                               .block_size = shape.block_size,
-                              .blocks = step.blocks};
-  p.write = kv_cache::unallocated(cache, kv_cache::Action::write, step.rows(), t.k_pool.type);
-  p.write.new_k = k;
-  p.write.new_v = v;
-  p.write.k = t.k_pool;
-  p.write.v = t.v_pool;
+                              .blocks = t.k_pool.rows / (shape.kv_heads * shape.block_size)};
+  auto const of_cache = [&](kv_cache::Action action, std::int64_t count) {
+    kv_cache::Problem problem = kv_cache::unallocated(cache, action, count, t.k_pool.type);
+    problem.k = t.k_pool;
+    problem.v = t.v_pool;
+    return problem;
+  };
+  std::int64_t const written = attending.rows();
+  p.write = of_cache(kv_cache::Action::write, written);
+  p.write.token_k = part(k, 0, 0, written, k.cols);
+  p.write.token_v = part(v, 0, 0, written, v.cols);
   p.write.places = places.slots;
   p.write.places_of_host = places.slots_of_host;
-  if (shape.phase == Phase::decode) {
-    p.decode = paged_decode::unallocated({.sequences = shape.requests,
+  if (attending.singles > 0) {
+    p.decode = paged_decode::unallocated({.sequences = attending.singles,
                                           .heads = shape.heads,
                                           .kv_heads = shape.kv_heads,
                                           .head_size = d,
                                           .block_size = shape.block_size,
-                                          .blocks = step.blocks,
-                                          .tokens = step.tokens,
-                                          .longest = step.longest},
+                                          .blocks = cache.blocks,
+                                          .tokens = attending.tokens,
+                                          .longest = attending.longest},
                                          t.k_pool.type);
-    p.decode.q.data = q.data;
+    p.decode.q.data = t.q.data;
     p.decode.k.data = t.k_pool.data;
     p.decode.v.data = t.v_pool.data;
     p.decode.o.data = t.o.data;
     p.decode.lengths = places.lengths;
     p.decode.table = places.table;
-    return p;
+    if (!shape.is_llama()) p.q_of_decode = part(q, 0, 0, attending.singles, of_q);
   }
-  for (std::int64_t r = 0; r < shape.requests; ++r) {
-    std::int64_t const first = step.first_rows[static_cast<std::size_t>(r)],
-                       length = step.lengths[static_cast<std::size_t>(r)];
-    auto const of_request = [&](device::MatrixView const& whole) {
-      return part(whole, first, 0, length, whole.cols);
+  for (Attending::Chunk const& chunk : attending.chunks) {
+    auto const of_chunk = [&](device::MatrixView const& whole) {
+      return part(whole, chunk.first_row, 0, chunk.tokens, whole.cols);
     };
-    p.prompts.push_back({.shape = {.heads = shape.heads,
-                                   .kv_heads = shape.kv_heads,
-                                   .queries = length,
-                                   .keys = length,
-                                   .head_size = d,
-                                   .mask = attention::Mask::causal},
-                         .q = of_request(q),
-                         .k = of_request(k),
-                         .v = of_request(v),
-                         .o = of_request(t.o),
-                         .by_tokens = true});
+    Problems::Chunk problem{.attention = {.shape = {.heads = shape.heads,
+                                                    .kv_heads = shape.kv_heads,
+                                                    .queries = chunk.tokens,
+                                                    .keys = chunk.before + chunk.tokens,
+                                                    .head_size = d,
+                                                    .mask = attention::Mask::causal},
+                                          .q = of_chunk(q),
+                                          .k = of_chunk(k),
+                                          .v = of_chunk(v),
+                                          .o = of_chunk(t.o),
+                                          .by_tokens = true}};
+    if (chunk.before > 0) {
+      std::int64_t const keys = problem.attention.shape.keys;
+      problem.read = of_cache(kv_cache::Action::read, keys);
+      problem.read.token_k = part(places.chunk_k, 0, 0, keys, shape.of_kv());
+      problem.read.token_v = part(places.chunk_v, 0, 0, keys, shape.of_kv());
+      problem.read.places = places.slots_of_chunks + chunk.first_slot;
+      problem.attention.k = problem.read.token_k;
+      problem.attention.v = problem.read.token_v;
+    }
+    p.chunks.push_back(problem);
   }
   return p;
 }
@@ -211,18 +229,19 @@ rowwise::Problem last_norm_of(Shape const& shape, Tensors const& last,
   return norm_of_sum(shape, weights, last.second_sum, last.down, sum, normed);
 }
 
-Rows rows_of(Problems const& problems, Phase phase, kernels::Role role, device::Kind kind,
-             device::Facts const& facts) {
+Rows rows_of(Problems const& problems, kernels::Role role, device::Kind kind,
+             device::Facts const& facts, bool invariant) {
   Rows rows;
   auto const find = [&](std::string_view name, auto const& table, auto const& problem,
                         kernels::Role wanted) {
-    auto found = candidates(table, problem, wanted, kind, facts);
+    auto found = rows_taking(table, problem, wanted, kind, facts, invariant);
     if (found.empty() && wanted == kernels::Role::vendor) {
-      found = candidates(table, problem, kernels::Role::own, kind, facts);
+      found = rows_taking(table, problem, kernels::Role::own, kind, facts, invariant);
     }
     if (found.empty() && rows.missing.empty()) {
       rows.missing =
-          fmt::format("has no row for its {} in {}", name, core::to_text(problems.write.k.type));
+          fmt::format("has no row for its {} in {}{}", name, core::to_text(problems.write.k.type),
+                      invariant ? " whose bits do not depend on the batch" : "");
     }
     return found;
   };
@@ -236,11 +255,19 @@ Rows rows_of(Problems const& problems, Phase phase, kernels::Role role, device::
   for (rowwise::Problem const& rotary : problems.rotary) {
     rows.rotary = find("rotary positions", rowwise::variants(), rotary, role);
   }
-  rows.write = find("writes to the cache", kv_cache::variants(), problems.write, role);
-  for (attention::Problem const& prompt : problems.prompts) {
-    rows.prompts = find("attention", attention::variants(), prompt, role);
+  // Of copies each row leaves the same bits.
+  auto const of_cache = [&](std::string_view name, kernels::kv_cache::Problem const& problem) {
+    bool const were = std::exchange(invariant, false);
+    auto found = find(name, kv_cache::variants(), problem, role);
+    invariant = were;
+    return found;
+  };
+  rows.write = of_cache("writes to the cache", problems.write);
+  for (Problems::Chunk const& chunk : problems.chunks) {
+    rows.chunks = find("attention", attention::variants(), chunk.attention, role);
+    if (chunk.read.count > 0) rows.read = of_cache("reads of the cache", chunk.read);
   }
-  if (phase == Phase::decode) {
+  if (problems.decode.shape.tokens > 0) {
     // The vendor's has no table of blocks.
     rows.decode = find("attention", paged_decode::variants(), problems.decode,
                        role == kernels::Role::vendor ? kernels::Role::own : role);
@@ -248,8 +275,26 @@ Rows rows_of(Problems const& problems, Phase phase, kernels::Role role, device::
   return rows;
 }
 
+void attend(Problems const& problems, Rows const& rows, device::StreamView stream) {
+  if (problems.decode.shape.tokens > 0) {
+    if (device::MatrixView const& q = problems.q_of_decode; q.rows > 0) {
+      // Queries without gaps, as decoding takes them.
+      std::size_t const width = core::size_of(q.type);
+      auto const of_query = static_cast<std::size_t>(q.cols) * width;
+      stream.copy_2d(problems.decode.q.data, of_query, q.data,
+                     static_cast<std::size_t>(q.ld) * width, of_query,
+                     static_cast<std::size_t>(q.rows));
+    }
+    rows.decode.front()->launch(problems.decode, stream);
+  }
+  for (auto const& [read, attention] : problems.chunks) {
+    if (read.count > 0) rows.read.front()->launch(read, stream);
+    rows.chunks.front()->launch(attention, stream);
+  }
+}
+
 void run(Problems const& problems, Rows const& rows, device::StreamView stream,
-         std::function<void(Product)> const& multiply_joint) {
+         std::function<void(Product)> const& multiply_joint, std::function<void()> const& attend) {
   auto const multiply = [&](Product product) {
     rows.products[product].front()->launch(problems.products[product], stream);
   };
@@ -259,21 +304,7 @@ void run(Problems const& problems, Rows const& rows, device::StreamView stream,
     rows.rotary.front()->launch(rotary, stream);
   }
   rows.write.front()->launch(problems.write, stream);
-  for (attention::Problem const& prompt : problems.prompts) {
-    rows.prompts.front()->launch(prompt, stream);
-  }
-  if (problems.prompts.empty()) {
-    if (problems.rotary.empty()) {
-      // Queries without gaps, as decoding takes them.
-      device::MatrixView const& from = problems.products[kQkvProduct].c;
-      std::size_t const width = core::size_of(from.type);
-      auto const of_query = static_cast<std::size_t>(problems.products[kOutProduct].a.cols) * width;
-      stream.copy_2d(problems.decode.q.data, of_query, from.data,
-                     static_cast<std::size_t>(from.ld) * width, of_query,
-                     static_cast<std::size_t>(from.rows));
-    }
-    rows.decode.front()->launch(problems.decode, stream);
-  }
+  attend();
   multiply_joint(kOutProduct);
   rows.second_norm.front()->launch(problems.second_norm, stream);
   multiply(kUpProduct);

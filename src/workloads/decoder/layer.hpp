@@ -8,6 +8,7 @@
 #include "paged_decode/paged_decode.hpp"
 #include "rowwise/rowwise.hpp"
 #include "workloads/decoder/step.hpp"
+#include "workloads/tables.hpp"
 
 #include <array>
 #include <functional>
@@ -49,14 +50,36 @@ struct Tensors {
   /// Those that a step writes; `is_first` says whether the sum is its input.
   std::vector<device::MatrixView*> written(bool is_first);
 };
-/// Without memory.
-Tensors unallocated(Shape const& shape, Step const& step, core::DataType type);
+
+/// Whose attention a step computes. Its first rows are single tokens, each of which has the keys and values of
+/// all that it sees read from the cache; behind them are chunks, several tokens of a sequence each.
+struct Attending {
+  std::int64_t singles = 0;
+  std::int64_t tokens = 0, longest = 0;  ///< that singles see, all of them and one
+  struct Chunk {
+    std::int64_t first_row = 0, tokens = 0;
+    std::int64_t before = 0;  ///< tokens of the sequence in the cache
+    std::int64_t first_slot =
+        0;  ///< where there are such, in Places::slots_of_chunks: of those and these
+  };
+  std::vector<Chunk> chunks{};
+
+  /// Tokens; rows behind them fill a batch up, and have no place in the cache.
+  std::int64_t rows() const;
+};
+Attending attending(Shape const& shape, Step const& step);
+
+/// Without memory: of so many tokens, and a cache of so many blocks.
+Tensors unallocated(Shape const& shape, std::int64_t rows, std::int64_t blocks, bool has_singles,
+                    core::DataType type);
 
 /// What kernels find in memory of the device, the same for all layers.
 struct Places {
   std::int32_t const *positions = nullptr, *slots = nullptr, *slots_of_host = nullptr,
-                     *lengths = nullptr, *table = nullptr;
+                     *lengths = nullptr, *table = nullptr, *slots_of_chunks = nullptr;
   device::MatrixView cos_sin{};
+  device::MatrixView chunk_k{},
+      chunk_v{};  ///< for keys and values of a chunk and of those before it
 };
 
 enum Product : std::size_t { kQkvProduct, kOutProduct, kUpProduct, kDownProduct, kProducts };
@@ -70,11 +93,16 @@ struct Problems {
   std::vector<kernels::rowwise::Problem> rotary{};  ///< of q and of k; of gpt none
   std::array<kernels::gemm::Problem, kProducts> products{};
   kernels::kv_cache::Problem write{};
-  std::vector<kernels::attention::Problem> prompts{};  ///< of a prefill, each request by itself
-  kernels::paged_decode::Problem decode{};             ///< else
+  kernels::paged_decode::Problem decode{};  ///< of single tokens
+  device::MatrixView q_of_decode{};         ///< of gpt where those lie in the product
+  struct Chunk {
+    kernels::kv_cache::Problem read{};  ///< where tokens are before it
+    kernels::attention::Problem attention{};
+  };
+  std::vector<Chunk> chunks{};
 };
 /// `before`: the layer before; nullptr of the first.
-Problems problems_of(Shape const& shape, Step const& step, Tensors const& tensors,
+Problems problems_of(Shape const& shape, Attending const& attending, Tensors const& tensors,
                      Tensors const* before, Places const& places);
 /// The norm behind the last layer, with that layer's results as they lie in memory.
 kernels::rowwise::Problem last_norm_of(Shape const& shape, Tensors const& last,
@@ -82,26 +110,26 @@ kernels::rowwise::Problem last_norm_of(Shape const& shape, Tensors const& last,
                                        device::MatrixView const& sum,
                                        device::MatrixView const& normed);
 
-/// Rows that take a problem, the likeliest first.
-template <class Problem>
-using Candidates = std::vector<kernels::Variant<Problem> const*>;
-
 /// Which row computes each part; where there are several, the first, or one that was timed.
 struct Rows {
   std::array<Candidates<kernels::gemm::Problem>, kProducts> products;
   Candidates<kernels::rowwise::Problem> first_norm, second_norm, activation, rotary;
-  Candidates<kernels::kv_cache::Problem> write;
-  Candidates<kernels::attention::Problem> prompts;
+  Candidates<kernels::kv_cache::Problem> write, read;
+  Candidates<kernels::attention::Problem> chunks;
   Candidates<kernels::paged_decode::Problem> decode;
   std::string missing;  ///< why a part has no row; empty where all have
 };
-/// Those of a role on a device; in place of a part that a vendor's library does not have, own ones.
-Rows rows_of(Problems const& problems, Phase phase, kernels::Role role, device::Kind kind,
-             device::Facts const& facts);
+/// Those of a role on a device; in place of a part that a vendor's library does not have, own ones. `invariant`:
+/// those alone whose results for a token do not depend on the others.
+Rows rows_of(Problems const& problems, kernels::Role role, device::Kind kind,
+             device::Facts const& facts, bool invariant = false);
 
+/// Enqueues the attention of a layer, whose new keys and values are in the cache.
+void attend(Problems const& problems, Rows const& rows, device::StreamView stream);
 /// Enqueues a layer, from the norm of its sum to the last product. multiply_joint() enqueues the products that
-/// have a part of their k alone where ranks share a model.
+/// have a part of their k alone where ranks share a model, attend() what is between keys and values of all tokens
+/// and the product of o.
 void run(Problems const& problems, Rows const& rows, device::StreamView stream,
-         std::function<void(Product)> const& multiply_joint);
+         std::function<void(Product)> const& multiply_joint, std::function<void()> const& attend);
 
 }  // namespace quadrille::workloads::decoder

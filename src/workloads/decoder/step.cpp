@@ -5,7 +5,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
-#include <tuple>
+#include <utility>
 
 namespace quadrille::workloads::decoder {
 
@@ -14,27 +14,32 @@ Shape::Shape(core::Case const& spec, int ranks_of_model, int rank_of_model)
       tokens{spec.size[1]},
       hidden{spec.size[2]},
       head_size{hidden / spec.size[3]},
-      parts{ranks_of_model},
-      part{rank_of_model} {
-  for (auto const& [name, extent, own] :
-       {std::tuple{"heads", spec.size[3], &heads}, std::tuple{"kv_heads", spec.size[4], &kv_heads},
-        std::tuple{"mlp", spec.size[5], &mlp}}) {
-    *own = std::max<std::int64_t>(1, extent / parts);
-    if (extent % parts != 0) {
-      indivisible =
-          fmt::format("{} ranks do not divide {} = {}; take a divisor", parts, name, extent);
-    }
-  }
+      heads{spec.size[3]},
+      kv_heads{spec.size[4]},
+      mlp{spec.size[5]} {
   auto const& p = spec.parameters.as<Parameters>();
   model = p.model;
   phase = p.phase;
   layers = p.layers;
   block_size = p.block_size;
+  divide(ranks_of_model, rank_of_model);
 }
 
-Step::Step(Shape const& shape, core::Case const& spec)
-    : BlockTables{shape.requests, shape.tokens, spec.parameters.as<Parameters>().lengths,
-                  shape.block_size, spec.seed} {
+void Shape::divide(std::int64_t ranks_of_model, std::int64_t rank_of_model) {
+  parts = ranks_of_model;
+  part = rank_of_model;
+  for (auto const& [name, extent] :
+       {std::pair{"heads", &heads}, std::pair{"kv_heads", &kv_heads}, std::pair{"mlp", &mlp}}) {
+    if (*extent % parts != 0 && indivisible.empty()) {
+      indivisible =
+          fmt::format("{} ranks do not divide {} = {}; take a divisor", parts, name, *extent);
+    }
+    *extent = std::max<std::int64_t>(1, *extent / parts);
+  }
+}
+
+Step::Step(Shape const& shape, Lengths drawn, std::uint64_t seed)
+    : BlockTables{shape.requests, shape.tokens, drawn, shape.block_size, seed} {
   first_rows.push_back(0);
   for (std::int32_t const length : lengths) {
     std::int32_t const first = shape.phase == Phase::prefill ? 0 : length - 1;

@@ -38,6 +38,7 @@ struct Parameters {
 /// A model, and how much of it a case computes. Of a model that ranks share each has its part of the heads and of
 /// the MLP's columns.
 struct Shape {
+  Shape() = default;
   explicit Shape(core::Case const& spec, int ranks_of_model = 1, int rank_of_model = 0);
 
   Model model = Model::llama;
@@ -45,9 +46,12 @@ struct Shape {
   std::int64_t layers = 1, block_size = 16;
   std::int64_t requests = 1, tokens = 1;  ///< of a request, at most
   std::int64_t hidden = 0, head_size = 0;
-  std::int64_t parts = 1, part = 0;
+  std::int64_t parts = 1, part = 0;               ///< of the ranks that share a model
   std::int64_t heads = 1, kv_heads = 1, mlp = 0;  ///< of this part
   std::string indivisible;  ///< why there are no such parts; empty where there are
+
+  /// Takes a part of the whole of heads and of the MLP.
+  void divide(std::int64_t ranks_of_model, std::int64_t rank_of_model);
 
   bool is_llama() const { return model == Model::llama; }
   std::int64_t of_q() const { return heads * head_size; }
@@ -61,7 +65,7 @@ struct Shape {
 /// a prefill all tokens of each request, of a decode its last. The sequences of the tables are requests, new tokens
 /// included.
 struct Step : BlockTables {
-  Step(Shape const& shape, core::Case const& spec);
+  Step(Shape const& shape, Lengths drawn, std::uint64_t seed);
 
   std::vector<std::int64_t> first_rows;  ///< each request's new tokens, and where the last ones end
   std::vector<std::int32_t> positions;   ///< of new tokens in their requests
