@@ -41,7 +41,8 @@ QUAD_TABLE(measure::WorkloadEntry const, kWorkloads,
   sendrecv,
   pairs,
   field_io,
-  serving
+  serving,
+  parallel_serving
 );
 // clang-format on
 }  // namespace entries

@@ -130,6 +130,12 @@ def main():
         (SERVING + "samples = 300\n", [], 2, ["samples", "300", "max_running", "256"]),
         (SERVING + 'model = "measured"\nhead_size = 80\n', [], 2, ["serving", "head_size", "64", "128"]),
         (SERVING + 'model = "measured"\nblock = 4\n', [], 2, ["serving", "block_size", "4"]),
+        (SERVING + 'execution = "executed"\nhead_size = 80\n', [], 2, ["serving", "execution", "head_size", "64", "128"]),
+        (SERVING + 'execution = "executed"\nvocabulary = 0\n', [], 2, ["vocabulary", "0"]),
+        (SERVING + 'kv_share = 0.5\n', [], 2, ["serving", "kv_share", "executed"]),
+        (SERVING + 'execution = "executed"\nkv_share = 2\n', [], 2, ["serving", "kv_share", "2"]),
+        (SERVING + 'execution = "executed"\ntemperature = -1\n', [], 2, ["serving", "temperature", "-1"]),
+        (SERVING.replace("serving", "parallel_serving") + 'execution = "simulated"\n', [], 2, ["execution"]),
         (SERVING + 'trace = "/nowhere.csv"\n', [], 2, ["serving", "trace", "/nowhere.csv"]),
         *((SERVING + f'trace = "{path}"\n', [], 2, ["serving", "trace", path])
           for path in ("/dev/zero", "/", str(pipe))),

@@ -12,9 +12,11 @@
 
 namespace quadrille::workloads::serving {
 
-BlockPool::BlockPool(std::int64_t blocks, std::int64_t block_tokens, bool keeps_prefixes)
+BlockPool::BlockPool(std::int64_t blocks, std::int64_t block_tokens, bool keeps_prefixes,
+                     std::vector<BlockMove>* moves)
     : block_tokens_{block_tokens},
       keeps_prefixes_{keeps_prefixes},
+      moves_{moves},
       blocks_(static_cast<std::size_t>(blocks) + 1) {
   QUAD_REQUIRE(blocks < INT32_MAX && block_tokens > 0 && block_tokens < INT32_MAX,
                fmt::format("{} blocks of {} tokens; take fewer", blocks, block_tokens));
@@ -90,6 +92,7 @@ bool BlockPool::append(BlockTable& table, std::uint64_t token) {
     at(copy).filled = shared.filled;
     filled_ += shared.filled;
     ++copied_;
+    note({BlockMove::Kind::copy, table.blocks.back(), copy});
     release(table.blocks.back());
     table.blocks.back() = copy;
   }
@@ -154,7 +157,8 @@ std::int64_t BlockPool::blocks_to_move(BlockTable const& table, BlockPool const&
   return needed;
 }
 
-std::optional<std::int64_t> BlockPool::move(BlockTable& table, BlockPool& to) {
+std::optional<std::int64_t> BlockPool::move(BlockTable& table, BlockPool& to,
+                                            BlockMove::Kind kind) {
   if (to.free() < blocks_to_move(table, to)) return {};
   // Before others are overwritten.
   std::vector<BlockId> there;
@@ -175,6 +179,7 @@ std::optional<std::int64_t> BlockPool::move(BlockTable& table, BlockPool& to) {
     to.at(there[i]).filled = from.filled;
     to.filled_ += from.filled;
     copied += from.filled;
+    note({kind, table.blocks[i], there[i]});
     if (from.filled == block_tokens_) to.make_known(there[i], key);
   }
   release_all(table);

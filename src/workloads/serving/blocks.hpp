@@ -13,6 +13,12 @@ namespace quadrille::workloads::serving {
 using BlockId = std::int32_t;
 inline constexpr BlockId kNoBlock = -1;
 
+/// A block whose contents go elsewhere, to another block of the device or to or from the host.
+struct BlockMove {
+  enum class Kind { copy, out, in } kind = Kind::copy;
+  BlockId from = kNoBlock, to = kNoBlock;
+};
+
 /// Where K and V of one sequence lie: token t in slot t % block_tokens of blocks[t / block_tokens].
 struct BlockTable {
   std::vector<BlockId> blocks;
@@ -27,8 +33,10 @@ struct BlockTable {
 /// also when nobody refers to it any more.
 class BlockPool {
  public:
-  /// `keeps_prefixes`: full blocks can be found again.
-  BlockPool(std::int64_t blocks, std::int64_t block_tokens, bool keeps_prefixes);
+  /// `keeps_prefixes`: full blocks can be found again. Moves of blocks are appended to `moves`, where that is
+  /// given.
+  BlockPool(std::int64_t blocks, std::int64_t block_tokens, bool keeps_prefixes,
+            std::vector<BlockMove>* moves = nullptr);
 
   std::int64_t block_tokens() const { return block_tokens_; }
   std::int64_t count() const { return static_cast<std::int64_t>(blocks_.size()) - 1; }
@@ -56,7 +64,8 @@ class BlockPool {
   /// Moves a sequence into another memory, as swapping does: all of its blocks leave this one, and of
   /// full ones that are still there it shares those. The tokens that are copied; nothing, with nothing
   /// changed, where too few blocks are free.
-  std::optional<std::int64_t> move(BlockTable& table, BlockPool& to);
+  std::optional<std::int64_t> move(BlockTable& table, BlockPool& to,
+                                   BlockMove::Kind kind = BlockMove::Kind::out);
   /// The sum of the hashes of a sequence's tokens, as the blocks have it.
   std::uint64_t sum_of(BlockTable const& table) const;
 
@@ -82,6 +91,9 @@ class BlockPool {
   /// Lets a full block be found.
   void make_known(BlockId block, std::uint64_t key);
   void refer_to(BlockId block);
+  void note(BlockMove const& move) {
+    if (moves_ != nullptr) moves_->push_back(move);
+  }
   void release(BlockId block);
   void release_all(BlockTable const& table);
   void link(BlockId block, BlockId before);
@@ -90,6 +102,7 @@ class BlockPool {
 
   std::int64_t block_tokens_;
   bool keeps_prefixes_;
+  std::vector<BlockMove>* moves_;
   std::vector<Block> blocks_;  ///< and the ring's end
   std::unordered_map<std::uint64_t, BlockId> by_key_;
   std::int64_t free_ = 0, filled_ = 0, copied_ = 0;

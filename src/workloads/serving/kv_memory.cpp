@@ -9,8 +9,9 @@
 namespace quadrille::workloads::serving {
 
 bool ContiguousKv::admit(Sequence& sequence, TokenHashes const&) {
-  sequence.first_slot = memory_.reserve(sequence.request->limit);
-  refused_ = sequence.first_slot < 0 ? sequence.request->limit : 0;
+  std::int64_t const piece = piece_of(*sequence.request, block_tokens_);
+  sequence.first_slot = memory_.reserve(piece);
+  refused_ = sequence.first_slot < 0 ? piece : 0;
   return sequence.first_slot >= 0;
 }
 
@@ -23,7 +24,7 @@ void ContiguousKv::write(Sequence& sequence, std::uint64_t token) {
 }
 
 void ContiguousKv::release(Sequence& sequence) {
-  memory_.release(sequence.first_slot, sequence.request->limit);
+  memory_.release(sequence.first_slot, piece_of(*sequence.request, block_tokens_));
   sequence.first_slot = -1;
   sequence.cached = 0;
 }
@@ -31,7 +32,7 @@ void ContiguousKv::release(Sequence& sequence) {
 KvUse ContiguousKv::use(std::span<Sequence* const> sequences) const {
   KvUse use;
   for (Sequence const* sequence : sequences) {
-    std::int64_t const piece = BuddyAllocator::piece_for(sequence->request->limit);
+    std::int64_t const piece = piece_of(*sequence->request, block_tokens_);
     use.used += static_cast<double>(sequence->cached);
     use.reserved += static_cast<double>(sequence->to_come());
     use.internal += static_cast<double>(piece - sequence->request->max_cached());
@@ -82,7 +83,7 @@ std::optional<std::int64_t> PagedKv::swap_in(Sequence& sequence, bool is_alone) 
   std::int64_t const next = sequence.table.tokens % device_.block_tokens() == 0 ? 1 : 0;
   std::int64_t const needed = host_.blocks_to_move(sequence.table, device_) + next;
   if (needed + spare(is_alone) > device_.free()) return {};
-  return host_.move(sequence.table, device_);
+  return host_.move(sequence.table, device_, BlockMove::Kind::in);
 }
 
 KvUse PagedKv::use(std::span<Sequence* const> sequences) const {

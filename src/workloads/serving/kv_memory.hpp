@@ -6,10 +6,13 @@
 #include "workloads/serving/buddy.hpp"
 #include "workloads/serving/requests.hpp"
 
+#include <algorithm>
 #include <cstdint>
 #include <memory>
 #include <optional>
 #include <span>
+#include <utility>
+#include <vector>
 
 namespace quadrille::workloads::serving {
 
@@ -71,7 +74,13 @@ class KvMemory {
 /// A piece for each sequence, as long as its limit.
 class ContiguousKv final : public KvMemory {
  public:
-  explicit ContiguousKv(std::int64_t slots) : memory_{slots} {}
+  /// Pieces are whole blocks, as those who read paged memory take them.
+  ContiguousKv(std::int64_t slots, std::int64_t block_tokens)
+      : memory_{slots / block_tokens * block_tokens}, block_tokens_{block_tokens} {}
+  /// Slots of a request.
+  static std::int64_t piece_of(Request const& request, std::int64_t block_tokens) {
+    return BuddyAllocator::piece_for(std::max<std::int64_t>(request.limit, block_tokens));
+  }
 
   bool admit(Sequence& sequence, TokenHashes const& tokens) override;
   std::int64_t room_for(Sequence const& sequence, std::int64_t wanted) const override;
@@ -84,6 +93,7 @@ class ContiguousKv final : public KvMemory {
 
  private:
   BuddyAllocator memory_;
+  std::int64_t block_tokens_;
   std::int64_t refused_ = 0;  ///< slots of the request that waits for a piece; 0: none does
 };
 
@@ -92,8 +102,8 @@ class PagedKv final : public KvMemory {
  public:
   PagedKv(std::int64_t slots, std::int64_t host_slots, std::int64_t block_tokens,
           bool keeps_prefixes)
-      : device_{slots / block_tokens, block_tokens, keeps_prefixes},
-        host_{host_slots / block_tokens, block_tokens, keeps_prefixes},
+      : device_{slots / block_tokens, block_tokens, keeps_prefixes, &moves_},
+        host_{host_slots / block_tokens, block_tokens, keeps_prefixes, &moves_},
         keeps_prefixes_{keeps_prefixes} {}
 
   bool admit(Sequence& sequence, TokenHashes const& tokens) override;
@@ -113,10 +123,12 @@ class PagedKv final : public KvMemory {
   void fork(Sequence const& from, Sequence& to) { to.table = device_.fork(from.table); }
   // The tokens that are copied; nothing, with nothing changed, where there is no room.
   std::optional<std::int64_t> swap_out(Sequence& sequence) {
-    return device_.move(sequence.table, host_);
+    return device_.move(sequence.table, host_, BlockMove::Kind::out);
   }
   /// Where there is room for its next token, too.
   std::optional<std::int64_t> swap_in(Sequence& sequence, bool is_alone);
+  /// Blocks that were moved since the last call, in this order.
+  std::vector<BlockMove> take_moves() { return std::exchange(moves_, {}); }
   BlockPool const& device() const { return device_; }
   BlockPool const& host() const { return host_; }
 
@@ -124,6 +136,7 @@ class PagedKv final : public KvMemory {
   /// Blocks that newcomers leave free.
   std::int64_t spare(bool is_alone) const { return is_alone ? 0 : device_.count() / 100; }
 
+  std::vector<BlockMove> moves_;
   BlockPool device_, host_;
   bool keeps_prefixes_;
 };

@@ -194,6 +194,14 @@ std::uint64_t TokenHashes::sum(Request const& request, std::int64_t sample, std:
     add(core::row_key(seed_, prefix_tokens, request.prefix), request.in_common);
   }
   if (t < request.prompt) add(core::row_key(seed_, tokens, request.id), request.prompt);
+  if (t < last && outputs_ != nullptr) {
+    std::vector<std::int32_t> const& made = outputs_->of(outputs_->number(request, sample));
+    for (; t < last; ++t) {
+      auto const token =
+          static_cast<std::uint64_t>(made[static_cast<std::size_t>(t - request.prompt)]);
+      sum += core::element_hash(core::row_key(seed_, tokens, token), t);
+    }
+  }
   if (t < last) {
     add(core::row_key(seed_, tokens + 1 + static_cast<std::uint64_t>(sample), request.id), last);
   }

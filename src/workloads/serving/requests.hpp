@@ -66,18 +66,48 @@ std::vector<Request> make_trace(TraceOptions const& options);
 /// order of arrival: the first options.requests of them. Without a limit, it is drawn.
 core::Parsed<std::vector<Request>> parse_trace(std::string_view text, TraceOptions const& options);
 
-/// Values that represent the K and V of tokens, so that everybody knows what must be where.
+/// What a model has made of each sample of each request, by its number in the trace.
+class Outputs {
+ public:
+  Outputs() = default;
+  Outputs(std::int64_t requests, std::int64_t samples)
+      : samples_{samples}, tokens_(static_cast<std::size_t>(requests * samples)) {}
+  /// Of a request and a sample, as it counts random numbers.
+  std::int64_t number(Request const& request, std::int64_t sample) const {
+    return request.id * samples_ + sample;
+  }
+  std::vector<std::int32_t>& of(std::int64_t number) {
+    return tokens_[static_cast<std::size_t>(number)];
+  }
+  std::vector<std::int32_t> const& of(std::int64_t number) const {
+    return tokens_[static_cast<std::size_t>(number)];
+  }
+
+ private:
+  std::int64_t samples_ = 1;
+  std::vector<std::vector<std::int32_t>> tokens_;
+};
+
+/// Values that represent the K and V of tokens, so that everybody knows what must be where. Tokens of outputs are
+/// known from the start, or are those that a model makes.
 class TokenHashes {
  public:
-  explicit TokenHashes(std::uint64_t seed) : seed_{seed} {}
+  explicit TokenHashes(std::uint64_t seed, Outputs const* outputs = nullptr)
+      : seed_{seed}, outputs_{outputs} {}
   /// Token t of a request's prompt, or of the output of one of its samples behind it.
   std::uint64_t operator()(Request const& request, std::int64_t sample, std::int64_t t) const;
+  /// A token of a prompt as a word.
+  std::int32_t word(Request const& request, std::int64_t t, std::int64_t vocabulary) const {
+    return static_cast<std::int32_t>((*this)(request, 0, t) %
+                                     static_cast<std::uint64_t>(vocabulary));
+  }
   /// The sum over [first, last).
   std::uint64_t sum(Request const& request, std::int64_t sample, std::int64_t first,
                     std::int64_t last) const;
 
  private:
   std::uint64_t seed_;
+  Outputs const* outputs_;
 };
 
 /// Who serves a request.

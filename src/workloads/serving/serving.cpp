@@ -1,5 +1,7 @@
 // SPDX-FileCopyrightText: 2026 The Quadrille developers
 // SPDX-License-Identifier: Apache-2.0
+#include "workloads/serving/serving.hpp"
+
 #include "core/files.hpp"
 #include "workloads/data.hpp"
 #include "workloads/serving/measured_times.hpp"
@@ -16,9 +18,14 @@
 namespace quadrille::workloads {
 namespace {
 
-using serving::KvUse;
+/// Whether steps are executed, or only their times are known.
+enum class Mode { simulated, executed };
+constexpr auto enum_names(Mode) {
+  return core::EnumNames<Mode, 2>{{{Mode::simulated, "simulated"}, {Mode::executed, "executed"}}};
+}
 
 struct Parameters {
+  Mode execution = Mode::simulated;
   // Of requests.
   double rate = 2;
   std::string trace = "poisson";
@@ -31,6 +38,7 @@ struct Parameters {
   std::int64_t samples = 1;
   // Of the server.
   std::int64_t kv_memory = 11200LL << 20;
+  double kv_share = 0;
   std::int64_t swap_memory = 4LL << 30;
   std::int64_t block = 16;
   bool reuse = true;
@@ -44,11 +52,14 @@ struct Parameters {
   std::int64_t heads = 40;
   std::int64_t kv_heads = 40;
   std::int64_t head_size = 128;
+  std::int64_t vocabulary = 32000;
+  double temperature = 1;
+  bool deterministic = true;
   bool operator==(Parameters const&) const = default;
 };
 
 constexpr int kTenths = 10;  ///< of the simulated time
-// Of a product that is measured; larger ones have no other rate.
+// That are computed at once, and of products that are measured; larger ones have no other rate.
 constexpr std::int64_t kMaxRows = 16384;
 constexpr std::string_view kMeasured = "measured", kStated = "stated:", kPoisson = "poisson";
 
@@ -72,7 +83,8 @@ core::Parsed<serving::StatedTimes> stated_times(core::Case const& spec) {
   return serving::parse_times(text.substr(kStated.size()), transformer(spec));
 }
 
-serving::Extent extent_of(core::Case const& spec) {
+/// `parts`: ranks that share a model, of which each has K and V of its heads.
+serving::Extent extent_of(core::Case const& spec, int parts = 1) {
   auto const& p = spec.parameters.as<Parameters>();
   serving::Transformer const model = transformer(spec);
   return {.model = model,
@@ -80,8 +92,14 @@ serving::Extent extent_of(core::Case const& spec) {
           .rows = std::min(std::max({p.max_running, p.budget, p.max_length}), kMaxRows),
           .length = p.max_length,
           .sequences = p.max_running,
-          .kv_tokens = p.kv_memory / model.kv_bytes(),
-          .block = p.block};
+          .kv_tokens = parts * p.kv_memory / model.kv_bytes() / p.block * p.block,
+          .kv_share = p.kv_share,
+          .host_tokens = parts * p.swap_memory / model.kv_bytes() / p.block * p.block,
+          .block = p.block,
+          .vocabulary = p.vocabulary,
+          .temperature = p.temperature,
+          .deterministic = p.deterministic,
+          .parts = parts};
 }
 
 std::string conflict(core::Case const& spec) {
@@ -99,9 +117,16 @@ std::string conflict(core::Case const& spec) {
   if (p.heads % p.kv_heads != 0) {
     return fmt::format("kv_heads = {} does not divide heads = {}", p.kv_heads, p.heads);
   }
-  if (p.model == kMeasured) {
+  if (p.model == kMeasured || p.execution == Mode::executed) {
     std::string const error = serving::shape_error(extent_of(spec));
+    if (!error.empty() && p.execution == Mode::executed) return "execution: " + error;
     if (!error.empty()) return fmt::format("model = \"measured\": {}, or state its times", error);
+  }
+  if (!(p.kv_share >= 0 && p.kv_share <= 1)) {
+    return fmt::format("kv_share = {}; take a share of 1, or 0 for all of kv_memory", p.kv_share);
+  }
+  if (p.kv_share > 0 && p.execution == Mode::simulated) {
+    return "kv_share is of memory that a device has left; take execution = \"executed\"";
   }
   if (p.samples > p.max_running) {
     return fmt::format("samples = {} of one prompt run together; raise max_running from {}",
@@ -153,15 +178,19 @@ std::string file_problem(core::Case const& spec) {
   return trace ? "" : fmt::format("trace '{}': {}", path, trace.why());
 }
 
-/// A trace of requests, split over ranks, each of which simulates a server for its part. The
-/// simulation is what is timed; what it predicts are further rates.
+/// A trace of requests, split over ranks, each of which simulates a server for its part, or is one. What is
+/// timed is how long that takes; what happens in the server's time are further rates.
 class Serving final : public measure::Workload {
  public:
-  Serving(core::Case const& spec, int ranks, int rank)
-      : case_{spec}, p_{spec.parameters.as<Parameters>()}, ranks_{ranks}, rank_{rank} {
-    std::int64_t const kv_bytes = transformer(spec).kv_bytes();
-    server_ = {.kv_tokens = p_.kv_memory / kv_bytes,
-               .host_tokens = p_.swap_memory / kv_bytes,
+  Serving(core::Case const& spec, int ranks, int rank, bool is_shared)
+      : case_{spec},
+        p_{spec.parameters.as<Parameters>()},
+        ranks_{ranks},
+        rank_{rank},
+        is_shared_{is_shared} {
+    serving::Extent const all = extent_of(spec, parts());
+    server_ = {.kv_tokens = all.kv_tokens,
+               .host_tokens = all.host_tokens,
                .block_tokens = p_.block,
                .max_running = p_.max_running,
                .budget = p_.budget,
@@ -179,22 +208,45 @@ class Serving final : public measure::Workload {
                    4 * sizeof(std::int64_t) * requests * static_cast<double>(p_.samples) +
                    static_cast<double>(server_.kv_tokens + server_.host_tokens) /
                        static_cast<double>(p_.block) * 128;
-    if (p_.model == kMeasured) d.memory_bytes = serving::memory_bytes(extent_of(case_));
+    if (has_kernels()) d.memory_bytes = serving::memory_bytes(extent());
+    if (is_executed()) {
+      d.host_bytes +=
+          static_cast<double>(p_.swap_memory) +
+          2 * static_cast<double>(judged_count() * p_.max_length * transformer(case_).kv_bytes());
+    }
     d.traits = {.host_timed = true};
+    if (is_shared_) {
+      double const added = static_cast<double>(p_.max_running * transformer(case_).width() *
+                                               transformer(case_).element_bytes);
+      d.traits.communicates = d.traits.replicated = true;
+      d.traffic = {comm::Operation::allreduce, added};
+    }
     return d;
   }
 
   std::string unsupported_reason(kernels::VariantInfo const&,
                                  device::Device const& device) const override {
-    return p_.model == kMeasured ? serving::unsupported_reason(extent_of(case_), device) : "";
+    if (!has_kernels()) return {};
+    std::string const error = serving::shape_error(extent());
+    if (!error.empty()) return error;
+    std::string const missing = serving::unsupported_reason(extent(), device);
+    return missing.empty() ? "" : missing + "; take another type, or simulate with stated times";
+  }
+
+  double scratch_bytes(measure::Selection const&, device::Facts const& device) const override {
+    return has_kernels() ? serving::scratch_bytes(extent(), device) : 0;
   }
 
   void prepare(comm::World& world, std::uint64_t seed, measure::Selection const&) override {
-    if (times_ == nullptr) find_times(world);
+    if (times_ == nullptr) find_times(world, seed);
+    if (execution_) execution_->fill(seed);
     world_ = &world;
     seed_ = seed;
-    requests_ = serving::route(whole_trace(world, seed), p_.router, ranks_, rank_,
-                               times_->tokens_per_second(p_.max_running));
+    // Other bits of logits make other tokens: then blocks go by the numbers of tokens alone.
+    bool const knows_outputs = is_executed() && p_.deterministic;
+    hashes_ = serving::TokenHashes{seed, knows_outputs ? &outputs_ : nullptr};
+    requests_ = serving::route(whole_trace(world, seed), p_.router, is_shared_ ? 1 : ranks_,
+                               is_shared_ ? 0 : rank_, times_->tokens_per_second(p_.max_running));
     std::int64_t const n = std::ssize(requests_) * p_.samples;
     cached_ = {world.device(), n};
     delivered_ = {world.device(), n};
@@ -205,22 +257,45 @@ class Serving final : public measure::Workload {
     outcome_ = {};
     std::ranges::fill(cached_.span(), -1);
     std::ranges::fill(delivered_.span(), -1);
+    if (!execution_) return;
+    outputs_ = {case_.size[0], p_.samples};
+    std::int64_t const all = std::ssize(requests_) * p_.samples;
+    std::int64_t const stride =
+        std::max<std::int64_t>(1, (all + judged_count() - 1) / judged_count());
+    execution_->begin(hashes_, outputs_, p_.samples,
+                      [&, stride](serving::Sequence const& sequence) {
+                        return (sequence.index * p_.samples + sequence.sample) % stride == 0;
+                      });
   }
 
   void run(comm::World&, measure::Leg, kernels::VariantInfo const&) override {
-    outcome_ = serving::simulate(server_, *times_, requests_, serving::TokenHashes{seed_},
-                                 {cached_.span(), delivered_.span()});
+    serving::Results const results{cached_.span(), delivered_.span()};
+    if (!execution_) {
+      outcome_ = serving::simulate(server_, *times_, requests_, hashes_, results);
+      return;
+    }
+    outcome_ = serving::serve(server_, *execution_, requests_, hashes_, results);
   }
 
   std::string implementation(kernels::VariantInfo const&) const override {
+    if (execution_) return execution_->kernels();
     return measured_ ? measured_->kernels : "";
   }
 
   measure::Verdict validate(comm::World& world) override {
     std::vector<std::int64_t> cached(cached_.span().size()), delivered(cached.size());
-    serving::expected_results(requests_, serving::TokenHashes{seed_}, p_.samples,
-                              {cached, delivered});
     Finding finding;
+    for (serving::Request const& request : requests_) {
+      for (std::int64_t sample = 0; sample < p_.samples && execution_; ++sample) {
+        std::int64_t const got = std::ssize(outputs_.of(outputs_.number(request, sample)));
+        finding.check(got == request.output ? 0 : 1, 0, [&] {
+          return fmt::format("sample {} of request {} on rank {}: expected {} tokens, got {}",
+                             sample, request.id, rank_, request.output, got);
+        });
+      }
+    }
+    if (world.group().max(finding.wrong) > 0) return agree(world, finding);
+    serving::expected_results(requests_, hashes_, p_.samples, {cached, delivered});
     compare(finding, "K and V", cached_.span(), cached);
     compare(finding, "output", delivered_.span(), delivered);
     for (serving::Claim const& claim : serving::claims_of(outcome_, server_, requests_)) {
@@ -229,6 +304,7 @@ class Serving final : public measure::Workload {
                            claim.expected, claim.got);
       });
     }
+    if (execution_) finding.add(execution_->judge(case_));
     return agree(world, finding);
   }
 
@@ -242,9 +318,9 @@ class Serving final : public measure::Workload {
 
   /// Of all servers.
   std::vector<measure::SecondaryMetric> observed() override {
-    serving::Outcome const& o = outcome_;
+    serving::Outcome o = counted(outcome_);
     auto const number = [](std::int64_t value) { return static_cast<double>(value); };
-    double const end_s = world_->group().max(o.end_s);
+    double const end_s = world_->group().max(outcome_.end_s);
     double const at_once = world_->group().max(number(o.max_at_once));
     std::array<double, 13> sums{o.kv.used,
                                 o.kv.reserved,
@@ -294,7 +370,12 @@ class Serving final : public measure::Workload {
     metrics.push_back(
         {"step of one token", 1, "s", times_->of({.rows = 1, .sequences = 1, .context = 1})});
     if (measured_) share("beyond measured", beyond, busy);
-    metrics.push_back({"simulated", number(case_.size[0]), "request/s"});
+    if (execution_) {
+      std::ranges::move(of_execution(tokens / end_s, first_token_s, gap_s),
+                        std::back_inserter(metrics));
+    } else {
+      metrics.push_back({"simulated", number(case_.size[0]), "request/s"});
+    }
     for (int tenth = 0; tenth < kTenths; ++tenth) {
       double const from_s = end_s * tenth / kTenths, to_s = end_s * (tenth + 1) / kTenths;
       share(fmt::format("used {}/{}", tenth + 1, kTenths), over_time.mean(from_s, to_s), capacity);
@@ -306,13 +387,72 @@ class Serving final : public measure::Workload {
   }
 
  private:
-  void find_times(comm::World& world) {
+  bool is_executed() const { return p_.execution == Mode::executed; }
+  /// Of a model.
+  int parts() const { return is_shared_ ? ranks_ : 1; }
+  /// What one rank adds to the numbers of all: a server of all ranks counts once.
+  serving::Outcome counted(serving::Outcome outcome) const {
+    return is_shared_ && rank_ > 0 ? serving::Outcome{} : outcome;
+  }
+  /// Whether the model, or a part of it, is on the device.
+  bool has_kernels() const { return is_executed() || p_.model == kMeasured; }
+  serving::Extent extent() const {
+    serving::Extent const all = extent_of(case_, parts());
+    return is_executed() ? all : serving::measured_part(all);
+  }
+  /// Sequences of a rank that are computed again.
+  std::int64_t judged_count() const { return case_.check == core::Check::full ? 32 : 4; }
+
+  void find_times(comm::World& world, std::uint64_t seed) {
+    std::unique_ptr<serving::Execution> execution;
+    if (has_kernels()) {
+      execution = std::make_unique<serving::Execution>(
+          world, extent(), seed, is_shared_ ? &world.transport(case_) : nullptr);
+    }
     if (p_.model == kMeasured) {
-      measured_ = serving::measure_times(world, extent_of(case_));
+      measured_ = serving::measure_times(world, *execution);
       times_ = std::make_unique<serving::MeasuredTimes>(transformer(case_), *measured_);
     } else {
       times_ = std::make_unique<serving::StatedTimes>(*stated_times(case_));
     }
+    if (!is_executed()) return;
+    execution_ = std::move(execution);
+    server_.kv_tokens = execution_->extent().kv_tokens;
+  }
+
+  /// What the times of steps predict of what has just been executed, and how far off that is.
+  std::vector<measure::SecondaryMetric> of_execution(double throughput,
+                                                     serving::Distribution const& first_token_s,
+                                                     serving::Distribution const& gap_s) {
+    std::vector<std::int64_t> cached(cached_.span().size()), delivered(cached.size());
+    serving::Outcome predicted = counted(serving::simulate(
+        server_, *times_, requests_, serving::TokenHashes{seed_}, {cached, delivered}));
+    std::array<double, 1> sum{static_cast<double>(predicted.tokens)};
+    world_->group().sum(std::span{sum});
+    double const tokens = sum[0];
+    double const end_s = world_->group().max(predicted.end_s);
+    world_->group().sum(predicted.first_token_s.counts());
+    world_->group().sum(predicted.gap_s.counts());
+    std::vector<measure::SecondaryMetric> metrics{
+        {"predicted throughput", tokens, "token/s", end_s},
+        {"off throughput", 100 * (tokens / end_s / throughput - 1), "%"}};
+    auto const add = [&](std::string_view name, serving::Distribution const& foretold,
+                         serving::Distribution const& got) {
+      double const seconds = foretold.quantile(0.5), was = got.quantile(0.5);
+      if (!(seconds > 0 && was > 0)) return;
+      metrics.push_back({fmt::format("predicted {} p50", name), 1, "s", seconds});
+      metrics.push_back({fmt::format("off {} p50", name), 100 * (seconds / was - 1), "%"});
+    };
+    add("TTFT", predicted.first_token_s, first_token_s);
+    add("TBT", predicted.gap_s, gap_s);
+    auto const [bytes, seconds] = execution_->swapped();
+    std::array<double, 2> swapped{bytes, seconds};
+    world_->group().sum(std::span{swapped});
+    if (swapped[0] > 0) {
+      metrics.push_back({"swaps", swapped[0] / static_cast<double>(ranks_), "B/s",
+                         swapped[1] / static_cast<double>(ranks_)});
+    }
+    return metrics;
   }
 
   /// What was measured of one layer.
@@ -326,6 +466,7 @@ class Serving final : public measure::Workload {
     };
     add(measured.products,
         [](double rows, double) { return fmt::format("layer products, {} rows", rows); });
+    add(measured.ends, [](double rows, double) { return fmt::format("step ends, {} rows", rows); });
     add(measured.chunks, [](double tokens, double before) {
       return fmt::format("layer prefill, {} tokens behind {}", tokens, before);
     });
@@ -369,9 +510,13 @@ class Serving final : public measure::Workload {
   core::Case case_;
   Parameters p_;
   int ranks_, rank_;
+  bool is_shared_;  ///< all ranks are one server
   serving::Server server_;
   std::optional<serving::Measurement> measured_;
   std::unique_ptr<serving::StepTimes> times_;
+  std::unique_ptr<serving::Execution> execution_;
+  serving::Outputs outputs_;
+  serving::TokenHashes hashes_{0};
   comm::World* world_ = nullptr;
   std::uint64_t seed_ = 0;
   std::vector<serving::Request> requests_;  ///< of this rank
@@ -379,13 +524,18 @@ class Serving final : public measure::Workload {
   serving::Outcome outcome_;
 };
 
+template <bool kIsShared>
+std::unique_ptr<measure::Workload> make(core::Case const& spec, int ranks, int rank) {
+  return std::make_unique<Serving>(spec, ranks, rank, kIsShared);
+}
+
 measure::Selection rows() {
   measure::Selection all;
   for (serving::Policy const& row : serving::policies()) all.push_back(&row);
   return all;
 }
 
-std::vector<core::Option> options() {
+std::vector<core::Option> options(bool is_shared) {
   using namespace core::options;
   auto const text_of = [](auto const& key, std::string type, std::string Parameters::*member,
                           std::string_view help) {
@@ -393,7 +543,7 @@ std::vector<core::Option> options() {
   };
   auto const count_of = [](auto const& key, std::int64_t Parameters::*member, std::string_view help,
                            CountLimits limits) { return count(key, at(member), help, limits); };
-  return {
+  std::vector<core::Option> all{
       number("rate", at(&Parameters::rate), "requests that arrive in a second, all ranks"),
       text_of("trace", "poisson | a file", &Parameters::trace,
               "poisson: exponential times between arrivals; else a CSV file with a heading and the "
@@ -418,6 +568,10 @@ std::vector<core::Option> options() {
                {.least = 1, .most = 1024}),
       bytes("kv_memory", at(&Parameters::kv_memory), "device memory for K and V, of each rank",
             {.least = 1}),
+      number("kv_share", at(&Parameters::kv_share),
+             "executed: K and V have this share of what the device has left once a step of the "
+             "largest "
+             "size has run, and no more than kv_memory; 0: kv_memory"),
       bytes("swap_memory", at(&Parameters::swap_memory),
             "host memory that blocks are swapped to, of each rank; where it is full K and V are "
             "dropped and computed again"),
@@ -432,12 +586,8 @@ std::vector<core::Option> options() {
                {.least = 1, .most = 1 << 20, .unit = "tokens"}),
       seconds("fill_wait", at(&Parameters::fill_wait),
               "how long a static batch that is not full waits for more", true),
-      choice(
-          "router", at(&Parameters::router),
-          "who of the ranks gets a request: each in turn, or the one with the fewest tokens left "
-          "by the model's rate"),
       text_of("model", "a model of times", &Parameters::model,
-              "measured: by gemm, attention, paged_decode and copies on this device; or \"stated: "
+              "measured: by parts of steps and copies on this device; or \"stated: "
               "250 TFLOP/s, 2 TB/s, 25 GB/s\", of arithmetic, device memory and the link to the "
               "host"),
       count_of("layers", &Parameters::layers, "of the transformer", {.least = 1, .most = 1024}),
@@ -446,106 +596,153 @@ std::vector<core::Option> options() {
                {.least = 1, .most = 1024}),
       count_of("head_size", &Parameters::head_size, "the width of the model over its heads",
                {.least = 1, .most = 1024, .unit = "elements"}),
+      count_of("vocabulary", &Parameters::vocabulary, "words of the model",
+               {.least = 1, .most = 1 << 24}),
+      number("temperature", at(&Parameters::temperature),
+             "of tokens that are drawn; 0: the likeliest"),
+      flag("deterministic", at(&Parameters::deterministic),
+           "executed: tokens and logits of a request do not depend on the batch, to the bit; else "
+           "by "
+           "the fastest kernels"),
   };
+  if (is_shared) return all;
+  all.push_back(
+      choice("execution", at(&Parameters::execution),
+             "simulated: steps take as long as `model` says; executed: they are computed, by a "
+             "GPT of these extents, and what `model` predicts stands beside"));
+  all.push_back(
+      choice("router", at(&Parameters::router),
+             "who of the ranks gets a request: each in turn, or the one with the fewest tokens "
+             "left by the model's rate"));
+  return all;
 }
 
 }  // namespace
 
+namespace serving {
+
+measure::WorkloadEntry entry_of(std::string_view name, std::string_view summary, bool is_shared) {
+  Parameters defaults;
+  if (is_shared) defaults.execution = Mode::executed;
+  return {
+      .schema = {.name = name,
+                 .extents = {"requests"},
+                 .keys = {.transport = is_shared, .weak = !is_shared},
+                 .defaults = core::Parameters{defaults},
+                 .options = options(is_shared),
+                 .conflict = conflict},
+      .summary = summary,
+      .work =
+          "requests of the trace; what is timed is how long all of it takes here, and what "
+          "happens in the server's time is in further rates",
+      .local = false,
+      .variants = rows(),
+      .make = is_shared ? make<true> : make<false>,
+      .file_problem = file_problem,
+      .secondary =
+          {{"throughput", "token/s",
+            "tokens of all outputs over the simulated time from the start to the last of them."},
+           {"TTFT", "s",
+            "time to first token, from the arrival of a request; half (p50) and 99 % (p99) of all "
+            "wait\n"
+            "no longer. To 0.5 %."},
+           {"TBT", "s",
+            "time between two tokens of a sequence, that it was swapped out or waited for prompts "
+            "of\n"
+            "others included; p50 and p99."},
+           {"KV used", "%",
+            "slots of KV memory that hold K and V of a token, on average over the simulated time.\n"
+            "Slots are used, reserved, internal, external or free."},
+           {"used", "%",
+            "KV used, in each tenth of the simulated time: used 1/10, ... --details, files and\n"
+            "pages have them."},
+           {"reserved", "%",
+            "slots that are taken for tokens of the same sequence which are yet to come."},
+           {"internal", "%",
+            "slots that are taken and will never be used: of a piece for the longest that a "
+            "request "
+            "may\n"
+            "get, or of a last block."},
+           {"external", "%",
+            "free slots while the next request waits, which needs no more, but in one piece."},
+           {"useful rows", "%",
+            "tokens in the products with weights that somebody asked for; the others pad a batch "
+            "to "
+            "its\n"
+            "longest. Of a static batch the sum of lengths over requests times the longest."},
+           {"shared", "%", "tokens whose K and V were there already: of a prefix, or of a sample."},
+           {"at once", "sequences", "the most sequences in one step, of any server."},
+           {"swapped out", "sequences",
+            "how often K and V of a sequence went to memory of the host to make room."},
+           {"recomputed", "tokens",
+            "tokens whose K and V were dropped where that memory was full, and computed again."},
+           {"step of one token", "s", "a step of one token that reads one, by the model."},
+           {"beyond measured", "%",
+            "of the simulated time of steps, that of such with more tokens or requests than were\n"
+            "measured; the points that were measured are further rates of `report --details`."},
+           {"layer products", "s",
+            "with model = \"measured\", a layer but its attention, of as many rows as a step has "
+            "tokens."},
+           {"step ends", "s",
+            "with model = \"measured\", what a step of so many rows has besides layers: uploads, "
+            "embeddings, "
+            "the\nproduct with all words, tokens that are drawn and come to the host."},
+           {"layer prefill", "s",
+            "with model = \"measured\", causal attention of a layer, of tokens of one prompt "
+            "behind "
+            "those whose\n"
+            "K and V are there already."},
+           {"layer decode", "s",
+            "with model = \"measured\", attention of a layer, of one token of each of these "
+            "sequences over their\n"
+            "paged K and V, which are of so many tokens in all."},
+           {"measured copy", "B/s",
+            "with model = \"measured\", bytes read and written by a copy within the device; from "
+            "host: bytes\n"
+            "of one from pinned memory of the host."},
+           {"simulated", "request/s", "requests of the trace over the time of the simulation."},
+           {"predicted throughput", "token/s",
+            "of what was executed, what a simulation of the same requests says with `model`'s "
+            "times."},
+           {"predicted TTFT", "s", "likewise."},
+           {"predicted TBT", "s", "likewise."},
+           {"off", "%", "such a prediction over what was executed, less 1."},
+           {"swaps", "B/s",
+            "K and V that went to the host and back, over the time of these copies, which run "
+            "under "
+            "steps."}},
+      .charts = {
+          {.kind = measure::MetricChart::Kind::rates,
+           .title = "Throughput",
+           .note = "Tokens of all outputs.",
+           .parts = {{"throughput"}}},
+          {.kind = measure::MetricChart::Kind::spans,
+           .title = "Waiting",
+           .note = "Bars go from what half of all wait at most (p50) to what 99 % do (p99).",
+           .parts = {{"TTFT p50", "time to first token", "TTFT p99"},
+                     {"TBT p50", "time between tokens", "TBT p99"}}},
+          {.kind = measure::MetricChart::Kind::shares,
+           .title = "KV memory",
+           .note = "Of all slots, on average over the simulated time. Waste: reserved for "
+                   "tokens to come, internal (taken and never used), external (free, but not "
+                   "in one piece).",
+           .parts = {{"KV used", "used"}, {"reserved"}, {"internal"}, {"external"}},
+           .others = "wasted",
+           .rest = "free"},
+          {.kind = measure::MetricChart::Kind::over_time,
+           .title = "Use over time",
+           .note = "Slots of KV memory that hold K and V of a token, over the simulated time.",
+           .parts = {{"used"}}}}};
+}
+
+}  // namespace serving
+
 namespace entries {
 
-extern measure::WorkloadEntry const serving = measure::entry({
-    .schema = {.name = "serving",
-               .extents = {"requests"},
-               .keys = {.weak = true},
-               .defaults = core::Parameters{Parameters{}},
-               .options = options(),
-               .conflict = conflict},
-    .summary = "language models served to a trace of requests, simulated for ways of batching",
-    .work =
-        "requests of the trace; what is timed is their simulation, what it predicts is in further "
-        "rates",
-    .local = false,
-    .variants = rows(),
-    .make = measure::make<Serving>,
-    .file_problem = file_problem,
-    .secondary =
-        {{"throughput", "token/s",
-          "tokens of all outputs over the simulated time from the start to the last of them."},
-         {"TTFT", "s",
-          "time to first token, from the arrival of a request; half (p50) and 99 % (p99) of all "
-          "wait\n"
-          "no longer. To 0.5 %."},
-         {"TBT", "s",
-          "time between two tokens of a sequence, that it was swapped out or waited for prompts "
-          "of\n"
-          "others included; p50 and p99."},
-         {"KV used", "%",
-          "slots of KV memory that hold K and V of a token, on average over the simulated time.\n"
-          "Slots are used, reserved, internal, external or free."},
-         {"used", "%",
-          "KV used, in each tenth of the simulated time: used 1/10, ... --details, files and\n"
-          "pages have them."},
-         {"reserved", "%",
-          "slots that are taken for tokens of the same sequence which are yet to come."},
-         {"internal", "%",
-          "slots that are taken and will never be used: of a piece for the longest that a request "
-          "may\n"
-          "get, or of a last block."},
-         {"external", "%",
-          "free slots while the next request waits, which needs no more, but in one piece."},
-         {"useful rows", "%",
-          "tokens in the products with weights that somebody asked for; the others pad a batch to "
-          "its\n"
-          "longest. Of a static batch the sum of lengths over requests times the longest."},
-         {"shared", "%", "tokens whose K and V were there already: of a prefix, or of a sample."},
-         {"at once", "sequences", "the most sequences in one step, of any server."},
-         {"swapped out", "sequences",
-          "how often K and V of a sequence went to memory of the host to make room."},
-         {"recomputed", "tokens",
-          "tokens whose K and V were dropped where that memory was full, and computed again."},
-         {"step of one token", "s", "a step of one token that reads one, by the model."},
-         {"beyond measured", "%",
-          "of the simulated time of steps, that of such with more tokens or requests than were\n"
-          "measured; the points that were measured are further rates of `report --details`."},
-         {"layer products", "s",
-          "with model = \"measured\", the four products of a layer with its weights, of as many "
-          "rows as a step\n"
-          "has tokens."},
-         {"layer prefill", "s",
-          "with model = \"measured\", causal attention of a layer, of tokens of one prompt behind "
-          "those whose\n"
-          "K and V are there already."},
-         {"layer decode", "s",
-          "with model = \"measured\", attention of a layer, of one token of each of these "
-          "sequences over their\n"
-          "paged K and V, which are of so many tokens in all."},
-         {"measured copy", "B/s",
-          "with model = \"measured\", bytes read and written by a copy within the device; from "
-          "host: bytes\n"
-          "of one from pinned memory of the host."},
-         {"simulated", "request/s", "requests of the trace over the time of the simulation."}},
-    .charts = {{.kind = measure::MetricChart::Kind::rates,
-                .title = "Throughput",
-                .note = "Tokens of all outputs.",
-                .parts = {{"throughput"}}},
-               {.kind = measure::MetricChart::Kind::spans,
-                .title = "Waiting",
-                .note = "Bars go from what half of all wait at most (p50) to what 99 % do (p99).",
-                .parts = {{"TTFT p50", "time to first token", "TTFT p99"},
-                          {"TBT p50", "time between tokens", "TBT p99"}}},
-               {.kind = measure::MetricChart::Kind::shares,
-                .title = "KV memory",
-                .note = "Of all slots, on average over the simulated time. Waste: reserved for "
-                        "tokens to come, internal (taken and never used), external (free, but not "
-                        "in one piece).",
-                .parts = {{"KV used", "used"}, {"reserved"}, {"internal"}, {"external"}},
-                .others = "wasted",
-                .rest = "free"},
-               {.kind = measure::MetricChart::Kind::over_time,
-                .title = "Use over time",
-                .note = "Slots of KV memory that hold K and V of a token, over the simulated time.",
-                .parts = {{"used"}}}},
-});
+extern measure::WorkloadEntry const serving = measure::entry(serving::entry_of(
+    "serving",
+    "language models served to a trace of requests by four ways of batching, simulated or executed",
+    false));
 
 }  // namespace entries
 

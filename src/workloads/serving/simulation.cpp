@@ -25,11 +25,11 @@ constexpr std::int64_t kUnlimited = std::numeric_limits<std::int64_t>::max();
 ///      +--- dropped ------+   where the host has no room: K and V are computed again
 class Engine {
  public:
-  Engine(Server const& server, StepTimes const& times, std::span<Request const> requests,
+  Engine(Server const& server, Executor& executor, std::span<Request const> requests,
          TokenHashes const& tokens, Results results)
       : server_{server},
         policy_{server.batching},
-        times_{times},
+        executor_{executor},
         requests_{requests},
         tokens_{tokens},
         results_{results} {
@@ -39,7 +39,7 @@ class Engine {
       paged_ = paged.get();
       kv_ = std::move(paged);
     } else {
-      kv_ = std::make_unique<ContiguousKv>(server.kv_tokens);
+      kv_ = std::make_unique<ContiguousKv>(server.kv_tokens, server.block_tokens);
     }
     out_.capacity = kv_->capacity();
   }
@@ -66,11 +66,6 @@ class Engine {
   }
 
  private:
-  struct Part {
-    Sequence* sequence;
-    std::int64_t tokens;  ///< whose K and V the step makes
-  };
-
   // Time.
   void advance(double to_s) {
     double const passed_s = to_s - now_s_;
@@ -135,9 +130,11 @@ class Engine {
     out_.rows += work.rows;
     out_.max_at_once = std::max(out_.max_at_once, static_cast<std::int64_t>(work_.size()));
     ++out_.steps;
-    double const step_s = times_.of(work);
+    std::vector<BlockMove> const moves =
+        paged_ == nullptr ? std::vector<BlockMove>{} : paged_->take_moves();
+    double const step_s = executor_.execute(work, work_, moves);
     out_.busy_s += step_s;
-    if (!times_.covers(work)) out_.beyond_s += step_s;
+    if (!executor_.covers(work)) out_.beyond_s += step_s;
     advance(now_s_ + step_s);
     for (Part const& part : work_) {
       if (part.sequence->missing() == 0) deliver(*part.sequence);
@@ -346,7 +343,8 @@ class Engine {
 
   void end(Sequence& sequence) {
     results_.cached[place(sequence)] = static_cast<std::int64_t>(kv_->sum_of(sequence));
-    std::int64_t const piece = BuddyAllocator::piece_for(sequence.request->limit);
+    executor_.end(sequence);
+    std::int64_t const piece = ContiguousKv::piece_of(*sequence.request, server_.block_tokens);
     out_.piece_s += static_cast<double>(piece) * (now_s_ - sequence.joined_s);
     out_.waited_s += now_s_ - sequence.request->arrival_s;
     ++out_.sequences;
@@ -374,7 +372,7 @@ class Engine {
 
   Server const& server_;
   Batching const& policy_;
-  StepTimes const& times_;
+  Executor& executor_;
   std::span<Request const> requests_;
   TokenHashes const& tokens_;
   Results results_;
@@ -415,10 +413,28 @@ Results expected_results(std::span<Request const> requests, TokenHashes const& t
   return memory;
 }
 
+Outcome serve(Server const& server, Executor& executor, std::span<Request const> requests,
+              TokenHashes const& tokens, Results results) {
+  std::ranges::fill(results.delivered, 0);
+  return Engine{server, executor, requests, tokens, results}.run();
+}
+
 Outcome simulate(Server const& server, StepTimes const& times, std::span<Request const> requests,
                  TokenHashes const& tokens, Results results) {
-  std::ranges::fill(results.delivered, 0);
-  return Engine{server, times, requests, tokens, results}.run();
+  class Simulated final : public Executor {
+   public:
+    explicit Simulated(StepTimes const& times) : times_{times} {}
+    double execute(StepWork const& work, std::span<Part const>,
+                   std::span<BlockMove const>) override {
+      return times_.of(work);
+    }
+    bool covers(StepWork const& work) const override { return times_.covers(work); }
+
+   private:
+    StepTimes const& times_;
+  };
+  Simulated simulated{times};
+  return serve(server, simulated, requests, tokens, results);
 }
 
 bool Claim::holds() const { return std::abs(got - expected) <= tolerance; }

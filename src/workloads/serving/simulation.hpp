@@ -69,7 +69,30 @@ struct Outcome {
   std::int64_t left = 0;          ///< slots that nobody gave back
 };
 
+/// A sequence in a step, which makes K and V of its last tokens.
+struct Part {
+  Sequence* sequence;
+  std::int64_t tokens;
+};
+
+/// What does the steps of a server.
+class Executor {
+ public:
+  virtual ~Executor() = default;
+  /// Moves blocks, then computes the parts: their K and V, and the next token of those that have all. Seconds
+  /// that it takes.
+  virtual double execute(StepWork const& work, std::span<Part const> parts,
+                         std::span<BlockMove const> moves) = 0;
+  /// Whether the time of no part of this work is guessed.
+  virtual bool covers(StepWork const&) const { return true; }
+  /// A sequence has all its tokens; its memory is still there.
+  virtual void end(Sequence const&) {}
+};
+
 /// Lets a server work on requests, which are in the order of arrival, until the last has ended.
+Outcome serve(Server const& server, Executor& executor, std::span<Request const> requests,
+              TokenHashes const& tokens, Results results);
+/// The same of one whose steps do nothing and take as long as the times say.
 Outcome simulate(Server const& server, StepTimes const& times, std::span<Request const> requests,
                  TokenHashes const& tokens, Results results);
 

@@ -30,7 +30,10 @@ StepTimes::StepTimes(Transformer const& model, double memory_rate, double link_r
 double StepTimes::of(StepWork const& work) const {
   double seconds =
       move_s_ * static_cast<double>(work.moved) + copy_s_ * static_cast<double>(work.copied);
-  if (work.rows > 0) seconds += products_s(static_cast<double>(work.rows));
+  if (work.rows > 0) {
+    auto const rows = static_cast<double>(work.rows);
+    seconds += products_s(rows) + ends_s(rows);
+  }
   for (Chunk const& chunk : work.chunks) seconds += chunk_s(chunk);
   if (work.sequences > 0) {
     seconds += singles_s(static_cast<double>(work.sequences), static_cast<double>(work.context));
@@ -86,7 +89,8 @@ MeasuredTimes::MeasuredTimes(Transformer const& model, Measurement const& measur
       layers_{static_cast<double>(model.layers)},
       products_{measured.products, x_alone},
       chunks_{measured.chunks, pairs_of},
-      singles_{measured.singles, x_alone} {}
+      singles_{measured.singles, x_alone},
+      ends_{measured.ends, x_alone} {}
 
 double MeasuredTimes::products_s(double rows) const { return layers_ * products_.at(rows, 0); }
 

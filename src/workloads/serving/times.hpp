@@ -70,6 +70,8 @@ class StepTimes {
   virtual double products_s(double rows) const = 0;
   virtual double chunk_s(Chunk const& chunk) const = 0;
   virtual double singles_s(double sequences, double context) const = 0;
+  /// What is not of layers.
+  virtual double ends_s(double) const { return 0; }
 
   double move_s_, copy_s_;  ///< of K and V of a token
 };
@@ -91,11 +93,12 @@ class StatedTimes final : public StepTimes {
 /// "250 TFLOP/s, 2 TB/s, 25 GB/s": of arithmetic, device memory and the link to the host.
 core::Parsed<StatedTimes> parse_times(std::string_view text, Transformer const& model);
 
-/// What was measured of one layer, and of copies.
+/// What was measured: of one layer, of what is besides, and of copies.
 struct Measurement {
-  Points products;  ///< of so many rows; y is 0
-  Points chunks;    ///< attention of so many tokens behind so many others
-  Points singles;   ///< ... of single tokens that read so many, of so many sequences
+  Points products{};  ///< and all else but attention, of so many rows; y is 0
+  Points chunks{};    ///< attention of so many tokens behind so many others
+  Points singles{};   ///< ... of single tokens that read so many, of so many sequences
+  Points ends{};      ///< of a step of so many rows what is not of layers; y is 0
   double memory_rate = 0, link_rate = 0;  ///< bytes of a device read and written; from the host
   std::string kernels;                    ///< which were measured, for people
 };
@@ -111,9 +114,10 @@ class MeasuredTimes final : public StepTimes {
   double products_s(double rows) const override;
   double chunk_s(Chunk const& chunk) const override;
   double singles_s(double sequences, double context) const override;
+  double ends_s(double rows) const override { return ends_.at(rows, 0); }
 
   double layers_;
-  TimeGrid products_, chunks_, singles_;
+  TimeGrid products_, chunks_, singles_, ends_;
 };
 
 }  // namespace quadrille::workloads::serving

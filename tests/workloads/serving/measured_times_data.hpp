@@ -15,11 +15,16 @@ inline constexpr Extent kExtent{
     .length = 256,
     .sequences = 32,  // more than tokens in a block: a sequence alone may have fewer
     .kv_tokens = 1024,
-    .block = 16};
+    .block = 16,
+    .vocabulary = 100,
+    .deterministic = false};
 
 /// Once for all tests. Collective.
 inline Measurement const& measured() {
-  static Measurement const kMeasured = measure_times(test::world(), kExtent);
+  static Measurement const kMeasured = [] {
+    Execution execution{test::world(), kExtent, 1};
+    return measure_times(test::world(), execution);
+  }();
   return kMeasured;
 }
 

@@ -303,6 +303,7 @@ TEST(Simulation, TakesAsLongAsWhatWasMeasured) {
                                  {.products = {{1, 10}, {0}, {1, 10}},
                                   .chunks = {{1, 10}, {0, 10}, {1, 11, 55, 155}},
                                   .singles = {{1, 100}, {1}, {100, 10000}},
+                                  .ends = {{1}, {0}, {0}},
                                   .memory_rate = 1e9,
                                   .link_rate = 1e9,
                                   .kernels = ""}};

@@ -43,11 +43,12 @@ TEST(StepTimes, AreThoseOfTheSlowerOfArithmeticAndMemory) {
 }
 
 // Of a layer: products of 1 and 9 rows, attention of 1 and 5 tokens behind 0 and 10, and of single tokens
-// that read 4 and 8, of 1 and 2 sequences.
+// that read 4 and 8, of 1 and 2 sequences; of a step what is besides layers.
 Measurement measured() {
   return {.products = {{1, 9}, {0}, {10, 50}},
           .chunks = {{1, 5}, {0, 10}, {1, 3, 8, 20}},
           .singles = {{4, 8}, {1, 2}, {5, 6, 7, 9}},
+          .ends = {{1, 9}, {0}, {2, 4}},
           .memory_rate = 2,
           .link_rate = 4,
           .kernels = ""};
@@ -58,7 +59,7 @@ constexpr Transformer kSmall{
 TEST(MeasuredTimes, AreThoseOfAllLayersAndParts) {
   MeasuredTimes const times{kSmall, measured()};
   EXPECT_EQ(times.of({}), 0);
-  EXPECT_EQ(times.of({.rows = 9}), 3 * 50);
+  EXPECT_EQ(times.of({.rows = 9}), 3 * 50 + 4);
   EXPECT_EQ(times.of({.chunks = {{5, 10}}}), 3 * 20);
   EXPECT_EQ(times.of({.chunks = {{1, 10}}}), 3 * 3);
   EXPECT_EQ(times.of({.chunks = {{5, 0}}}), 3 * 8);
@@ -68,7 +69,7 @@ TEST(MeasuredTimes, AreThoseOfAllLayersAndParts) {
   EXPECT_EQ(times.of({.moved = 2}), 2 * 6.0 / 4);
   EXPECT_EQ(times.of({.copied = 2}), 2 * 2 * 6.0 / 2);
   EXPECT_EQ(times.of({.rows = 9, .chunks = {{5, 10}, {5, 0}}, .sequences = 2, .context = 4}),
-            3 * (50 + 20 + 8 + 6));
+            3 * (50 + 20 + 8 + 6) + 4);
   EXPECT_EQ(times.tokens_per_second(9), 9 / 150.0);
 }
 
@@ -78,7 +79,7 @@ TEST(MeasuredTimes, CutChunksOfMoreTokensIntoSuchThatWereMeasured) {
                    times.of({.chunks = {{5, 0}, {5, 5}, {2, 10}}}));
   EXPECT_DOUBLE_EQ(times.of({.chunks = {{5, 20}}}), 3 * 40) << "twice as many others";
   EXPECT_DOUBLE_EQ(times.of({.sequences = 2, .context = 16}), 3 * 18);
-  EXPECT_DOUBLE_EQ(times.of({.rows = 18}), 3 * 100);
+  EXPECT_DOUBLE_EQ(times.of({.rows = 18}), 3 * 100 + 8);
 }
 
 TEST(MeasuredTimes, TellWhatIsBeyondThem) {

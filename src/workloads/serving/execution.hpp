@@ -1,0 +1,182 @@
+// SPDX-FileCopyrightText: 2026 The Quadrille developers
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include "comm/world.hpp"
+#include "sampler/sampler.hpp"
+#include "workloads/data.hpp"
+#include "workloads/decoder/check.hpp"
+#include "workloads/serving/simulation.hpp"
+
+#include <cstdint>
+#include <functional>
+#include <map>
+#include <memory>
+#include <span>
+#include <string>
+#include <utility>
+#include <vector>
+
+namespace quadrille::workloads::serving {
+
+/// What a server's steps are made of.
+struct Extent {
+  Transformer model{};
+  core::DataType type = core::DataType::f16;
+  std::int64_t rows = 1;    ///< tokens that are computed at once; of larger steps part after part
+  std::int64_t length = 1;  ///< tokens of a sequence, at most
+  std::int64_t sequences = 1;  ///< in a step, at most
+  std::int64_t kv_tokens = 1;  ///< slots of KV memory
+  double kv_share = 0;  ///< of what the device has left for it, where that is less; 0: all of it
+  std::int64_t host_tokens = 0;
+  std::int64_t block = 16;  ///< tokens of a block of both
+  std::int64_t vocabulary = 1024;
+  double temperature = 1;
+  /// The bits of a token's results do not depend on the others of its step: every kernel promises that, and each
+  /// token reads the cache by itself.
+  bool deterministic = true;
+  std::int64_t parts = 1;  ///< ranks that share the model
+  bool token_by_token =
+      false;  ///< attention reads the cache for each token of a prompt, as for single ones
+};
+
+/// Why no kernels take the model; empty where some may.
+std::string shape_error(Extent const& extent);
+/// Why this device has none for it; empty where it has.
+std::string unsupported_reason(Extent const& extent, device::Device const& device);
+/// Device memory of an Execution, scratch apart, and what a share of the rest takes beyond one sequence.
+double memory_bytes(Extent const& extent);
+double scratch_bytes(Extent const& extent, device::Facts const& device);
+
+/// Tokens of a sequence that a step computes.
+struct Piece {
+  std::vector<BlockId> blocks{};         ///< of the sequence
+  std::int64_t before = 0;               ///< tokens whose K and V are there
+  std::vector<std::int32_t> tokens{};    ///< those behind them
+  std::int64_t first_drawn = 0;          ///< of these: from it on a next token is drawn behind each
+  std::int64_t number = 0, samples = 1;  ///< of random numbers, and how many are drawn behind each
+};
+
+/// A model on the device: layers of a GPT whose MLP is four times as wide as it, behind embeddings of words and
+/// positions, whose last product is by the words. Layers have weights and a pool of blocks of their own, and share
+/// all else.
+class Execution final : public Executor {
+ public:
+  /// Takes memory, fills it and chooses kernels. With a transport all ranks share the model: each has its heads
+  /// and columns of the MLP, of which two sums are made in each layer, keeps K and V of these, and goes through the
+  /// same steps with the tokens and times of rank 0; then every call is collective.
+  Execution(comm::World& world, Extent const& extent, std::uint64_t seed,
+            comm::Transport* shared = nullptr);
+
+  /// Weights by the seed, the same on every rank.
+  void fill(std::uint64_t seed);
+  /// Forgets all requests, of which outputs has room for each sample. `is_judged` says which sequences
+  /// leave K and V to judge().
+  void begin(TokenHashes const& tokens, Outputs& outputs, std::int64_t samples,
+             std::function<bool(Sequence const&)> is_judged);
+
+  double execute(StepWork const& work, std::span<Part const> parts,
+                 std::span<BlockMove const> moves) override;
+  void end(Sequence const& sequence) override;
+
+  /// Computes each judged sequence once more, by itself and all its tokens at once, and holds that, part by part,
+  /// against f64. Tokens, their probabilities, and K and V of all layers must be the same to the bit; of a model
+  /// that is not deterministic K and V of a token and head may differ by what roundings grow to. Nothing of the
+  /// cache is needed any more. Blocks.
+  Finding judge(core::Case const& spec);
+
+  // Steps and their parts by themselves.
+  enum class Scope { layers, attention, ends };
+  /// Uploads what a step of these pieces needs, filled up to so many rows, which is no more than extent.rows.
+  void stage(std::vector<Piece> const& pieces, std::int64_t rows,
+             std::span<BlockMove const> moves = {});
+  /// Enqueues, of the step that was staged, all layers but attention, that alone, or what is before and behind layers.
+  void enqueue(Scope scope);
+
+  Extent const& extent() const { return extent_; }
+  std::string kernels() const;
+  /// Bytes that went to the host and back, and the seconds in which they did, beside steps.
+  std::pair<double, double> swapped() const { return {swapped_bytes_, swapped_s_}; }
+
+ private:
+  using Product = kernels::Variant<kernels::gemm::Problem>;
+  /// A token of the pieces that were staged.
+  struct Drawn {
+    std::int64_t number;
+  };
+  struct Moves {
+    BlockMove::Kind kind;
+    std::int64_t count;
+    std::int32_t const *there, *here;
+  };
+  struct Staged {
+    std::int64_t rows = 0;
+    decoder::Attending attending{};
+    decoder::Places places{};
+    std::int32_t const *words = nullptr, *selected = nullptr, *numbers = nullptr,
+                       *positions = nullptr;  ///< of tokens; of those that are drawn
+    std::vector<std::int64_t> drawn{};        ///< numbers
+    std::vector<Moves> moves{};
+  };
+  struct Kept {
+    Request request{};
+    std::int64_t number = 0, tokens = 0;
+    std::vector<std::vector<float>> k_and_v{};  ///< of each layer k, then v: tokens x kv_width
+  };
+
+  decoder::Tensors of_layer(std::size_t layer, std::int64_t rows) const;
+  decoder::Problems problems(std::size_t layer) const;
+  decoder::Rows const& rows_for(std::int64_t tokens) const;
+  std::vector<std::int64_t> classes() const;
+  void choose();
+  void allocate_cache(std::int64_t tokens);
+  std::int64_t tokens_that_fit();
+  void run_layer(std::size_t layer, bool has_attention);
+  std::size_t agreed(std::size_t choice) const;
+  void embed();
+  void draw();
+  /// Seconds of all passes that the pieces take.
+  double run(std::vector<Piece> pieces, std::int64_t rows, std::span<BlockMove const> moves);
+  void move_blocks();
+  void collect();
+  std::vector<std::vector<float>> read_cache(std::vector<BlockId> const& blocks,
+                                             std::int64_t tokens);
+  std::vector<BlockId> blocks_of(Sequence const& sequence) const;
+  void judge(Kept const& kept, core::Case const& spec, Finding& finding);
+
+  comm::World& world_;
+  Extent extent_;
+  decoder::Shape shape_;
+  std::vector<decoder::Tensors> layers_;
+  device::MatrixView words_{}, positions_{}, last_norm_{};
+  device::MatrixView selected_{}, logits_{}, drawn_{}, probabilities_{}, chunk_k_{}, chunk_v_{};
+  std::vector<device::Matrix> memory_, cache_;
+  std::vector<device::PinnedBuffer<std::byte>> host_;  ///< of each layer k, then v
+  device::Buffer<std::int32_t> there_;                 ///< what was staged, ...
+  device::PinnedBuffer<std::int32_t> here_, results_;  ///< ... and where; what was drawn
+  device::Buffer<std::byte> product_scratch_, attention_scratch_;
+
+  std::map<std::int64_t, decoder::Rows> rows_;  ///< of up to so many tokens
+  std::map<std::int64_t, Product const*> of_logits_;
+  kernels::Variant<kernels::rowwise::Problem> const* embed_ = nullptr;
+  kernels::Variant<kernels::sampler::Problem> const* draw_ = nullptr;
+  kernels::Variant<kernels::kv_cache::Problem> const *copy_ = nullptr, *swap_ = nullptr;
+  std::unique_ptr<comm::Channel> channel_;
+  device::Stream moving_;
+  std::vector<device::Event> moved_;  ///< of each layer
+  device::Event begin_, end_, uploaded_, moves_begin_, moves_end_;
+  double swapped_bytes_ = 0, swapped_s_ = 0;
+
+  std::vector<decoder::LayerSources> sources_;
+  Source words_source_{}, positions_source_{}, last_source_{};
+  std::uint64_t seed_ = 0;
+  Staged staged_;
+  TokenHashes const* hashes_ = nullptr;
+  Outputs* outputs_ = nullptr;
+  std::int64_t samples_ = 1;
+  std::map<std::int64_t, std::vector<float>> drawn_probabilities_;  ///< by number
+  std::function<bool(Sequence const&)> is_judged_;
+  std::vector<Kept> kept_;
+};
+
+}  // namespace quadrille::workloads::serving

@@ -1,0 +1,137 @@
+// SPDX-FileCopyrightText: 2026 The Quadrille developers
+// SPDX-License-Identifier: Apache-2.0
+#include "workloads/serving/execution.hpp"
+
+#include "support/mpi_world.hpp"
+#include "workloads/serving/policies.hpp"
+
+#include <gtest/gtest.h>
+
+#include <string_view>
+#include <vector>
+
+namespace quadrille::workloads::serving {
+namespace {
+
+constexpr std::uint64_t kSeed = 3;
+
+Extent extent(std::int64_t rows, std::int64_t kv_tokens, std::int64_t host_tokens = 0) {
+  bool const is_host = test::world().device().kind() == device::Kind::host;
+  return {.model = {.layers = 2,
+                    .heads = 2,
+                    .kv_heads = 1,
+                    .head_size = 64,
+                    .element_bytes = is_host ? 4 : 2},
+          .type = is_host ? core::DataType::f32 : core::DataType::bf16,
+          .rows = rows,
+          .length = 64,
+          .sequences = 8,
+          .kv_tokens = kv_tokens,
+          .host_tokens = host_tokens,
+          .block = 8,
+          .vocabulary = 100};
+}
+
+/// Unequal prompts, two of which begin alike.
+std::vector<Request> requests() {
+  return make_trace({.requests = 9,
+                     .rate = 1e5,
+                     .prompt = {Lengths::Kind::uniform, 5, 30},
+                     .output = {Lengths::Kind::uniform, 2, 20},
+                     .max_length = 64,
+                     .prefixes = 2,
+                     .prefix_tokens = 12,
+                     .seed = kSeed});
+}
+
+struct Served {
+  Outcome outcome;
+  std::vector<std::vector<std::int32_t>> tokens;  ///< of each sample of each request
+};
+
+Served served(std::string_view policy, Extent const& x, std::int64_t samples) {
+  comm::World& world = test::world();
+  Execution execution{world, x, kSeed, x.parts > 1 ? &world.transport("mpi") : nullptr};
+  std::vector<Request> const all = requests();
+  Server server{.kv_tokens = x.kv_tokens,
+                .host_tokens = x.host_tokens,
+                .block_tokens = x.block,
+                .max_running = x.sequences,
+                .budget = 24,
+                .samples = samples};
+  for (Policy const& row : policies()) {
+    if (row.name == policy) server.batching = row.batching;
+  }
+  Outputs outputs{std::ssize(all), samples};
+  TokenHashes const hashes{kSeed, &outputs};
+  std::vector<std::int64_t> cached(all.size() * static_cast<std::size_t>(samples)),
+      delivered(cached.size());
+  execution.begin(hashes, outputs, samples, [](Sequence const&) { return false; });
+  Served result{serve(server, execution, all, hashes, {cached, delivered}), {}};
+  for (std::int64_t number = 0; number < std::ssize(all) * samples; ++number) {
+    result.tokens.push_back(outputs.of(number));
+  }
+  return result;
+}
+
+// However requests are put together, kept and moved, each has the tokens that it has by itself.
+TEST(Execution, MakesTheSameTokensHoweverRequestsAreServed) {
+  std::int64_t const samples = 2;
+  Served const alone = served(
+      "paged",
+      [&] {
+        Extent x = extent(64, 1024);
+        x.sequences = samples;
+        return x;
+      }(),
+      samples);
+  ASSERT_EQ(alone.tokens.size(), requests().size() * static_cast<std::size_t>(samples));
+  EXPECT_NE(alone.tokens[0], alone.tokens[1]) << "samples of one prompt";
+  for (char const* policy : {"static", "orca", "paged", "chunked_prefill"}) {
+    EXPECT_EQ(served(policy, extent(64, 1024), samples).tokens, alone.tokens) << policy;
+    // A step in several parts, which cut prompts anywhere.
+    EXPECT_EQ(served(policy, extent(8, 1024), samples).tokens, alone.tokens) << policy;
+  }
+  Served const swapped = served("paged", extent(64, 160, 160), samples);
+  EXPECT_GT(swapped.outcome.swaps, 0);
+  EXPECT_GT(swapped.outcome.copied, 0);
+  EXPECT_EQ(swapped.outcome.recomputed, 0);
+  EXPECT_EQ(swapped.tokens, alone.tokens);
+  Served const dropped = served("chunked_prefill", extent(64, 160), samples);
+  EXPECT_GT(dropped.outcome.recomputed, 0);
+  EXPECT_EQ(dropped.tokens, alone.tokens);
+}
+
+// Ranks that share a model add up what they have of each product, in the same order for each token.
+TEST(Execution, OfRanksThatShareAModelDoesNotDependOnTheBatch) {
+  auto const shared = [](Extent x) {
+    x.parts = test::world().size();
+    x.model.heads = 2 * x.parts;
+    x.model.kv_heads = x.parts;
+    return x;
+  };
+  Served const alone = served(
+      "paged",
+      [&] {
+        Extent x = shared(extent(64, 1024));
+        x.sequences = 1;
+        return x;
+      }(),
+      1);
+  for (std::vector<std::int32_t> const& tokens : alone.tokens) EXPECT_GE(tokens.size(), 2U);
+  EXPECT_EQ(served("static", shared(extent(64, 1024)), 1).tokens, alone.tokens);
+  Served const swapped = served("chunked_prefill", shared(extent(16, 128, 64)), 1);
+  EXPECT_GT(swapped.outcome.swaps, 0);
+  EXPECT_EQ(swapped.tokens, alone.tokens);
+  // Times are those of rank 0 on all, or they would not do the same.
+  EXPECT_EQ(test::world().group().max(swapped.outcome.busy_s), swapped.outcome.busy_s);
+}
+
+TEST(Execution, TakesTime) {
+  Served const one = served("orca", extent(64, 1024), 1);
+  EXPECT_GT(one.outcome.busy_s, 0);
+  EXPECT_GT(one.outcome.end_s, one.outcome.busy_s / 2);
+}
+
+}  // namespace
+}  // namespace quadrille::workloads::serving
