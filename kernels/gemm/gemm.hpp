@@ -87,6 +87,9 @@ struct Problem {
   /// On a GPU: blocks stay for one tile alone, and no tile is split. Kernels of other streams get
   /// multiprocessors meanwhile, and no tile waits for blocks that those displace.
   bool yields = false;
+  /// B has been in memory for longer than the work runs that this product follows, as weights are: variants may
+  /// read it before that ends.
+  bool has_early_b = false;
   /// On a GPU: as much as the variant's scratch_bytes() says, aligned to 16 bytes, of which the
   /// first kScratchCounters words are 0 before and after. Some variants are slower without, some
   /// need it.

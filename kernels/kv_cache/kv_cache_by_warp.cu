@@ -15,7 +15,7 @@
 /// Work         each element is read and written once
 /// Launch       256 threads, a warp for each token or part of a block
 /// Accuracy     exact
-#include "common/simt.cuh"
+#include "common/overlap.cuh"
 #include "kv_cache/kv_cache.hpp"
 
 #include <bit>
@@ -64,6 +64,7 @@ template <bool kReads>
 __global__ void __launch_bounds__(kThreads)
     kv_cache_token_warp_kernel(Tensors all, std::int32_t const* slots, int tokens, int kv_heads,
                                int head_shift, int block_shift) {
+  begin_behind();
   int const token = static_cast<int>(blockIdx.x) * kWarps + static_cast<int>(threadIdx.x) / 32;
   if (token >= tokens) return;
   int const slot = slots[token], each = kv_heads << head_shift;
@@ -88,6 +89,7 @@ __global__ void __launch_bounds__(kThreads)
 __global__ void __launch_bounds__(kThreads)
     kv_cache_copy_warp_kernel(Tensors all, std::int32_t const* pairs, std::int64_t units, int parts,
                               int each) {
+  begin_behind();
   std::int64_t const unit = std::int64_t{blockIdx.x} * kWarps + static_cast<int>(threadIdx.x) / 32;
   if (unit >= units) return;
   std::int64_t const pair = unit / parts;
@@ -113,13 +115,15 @@ void launch(Problem const& p, device::StreamView stream) {
                     in_words(p.token_k.ld),
                     in_words(p.token_v.ld)};
   std::int64_t const words = in_words(p.shape.head_size);
-  auto const grid = [](std::int64_t warps) {
-    return dim3(static_cast<unsigned>((warps + kWarps - 1) / kWarps));
+  auto const shape = [&](std::int64_t warps) {
+    return LaunchShape{.grid = static_cast<unsigned>((warps + kWarps - 1) / kWarps),
+                       .block = kThreads,
+                       .overlaps_previous = can_overlap(stream)};
   };
   auto const launch_of_tokens = [&]<bool kReads>() {
-    QUAD_LAUNCH((kv_cache_token_warp_kernel<kReads>), grid(p.count), dim3(kThreads), 0, stream, all,
-                p.places, static_cast<int>(p.count), static_cast<int>(p.shape.kv_heads),
-                shift_of(words), shift_of(p.shape.block_size));
+    QUAD_LAUNCH((kv_cache_token_warp_kernel<kReads>), shape(p.count), stream, all, p.places,
+                static_cast<int>(p.count), static_cast<int>(p.shape.kv_heads), shift_of(words),
+                shift_of(p.shape.block_size));
   };
   if (p.action == Action::write) {
     launch_of_tokens.template operator()<false>();
@@ -128,8 +132,8 @@ void launch(Problem const& p, device::StreamView stream) {
   } else {
     std::int64_t const each = p.shape.rows_of_block() * words,
                        parts = (each + kWords * 32 - 1) / (kWords * 32);
-    QUAD_LAUNCH(kv_cache_copy_warp_kernel, grid(p.count * parts), dim3(kThreads), 0, stream, all,
-                p.places, p.count * parts, static_cast<int>(parts), static_cast<int>(each));
+    QUAD_LAUNCH(kv_cache_copy_warp_kernel, shape(p.count * parts), stream, all, p.places,
+                p.count * parts, static_cast<int>(parts), static_cast<int>(each));
   }
 }
 

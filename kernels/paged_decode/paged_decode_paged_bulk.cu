@@ -94,7 +94,7 @@ template <class T, int kHead, bool kPaged>
 __global__ void __launch_bounds__(kThreads)
     paged_decode_paged_bulk_kernel(Operands<T> p, Parts parts, const __grid_constant__ Maps maps) {
   QUAD_DYNAMIC_SHARED(unsigned char, shared);
-  ptx::griddepcontrol_launch_dependents();
+  begin_behind();
   int const kv_head = static_cast<int>(blockIdx.x), sequence = static_cast<int>(blockIdx.y);
   int const part = static_cast<int>(blockIdx.z), begin = parts.division.begin(part);
   int const length = p.lengths[sequence];
@@ -177,9 +177,12 @@ template <bool kPaged>
 void launch(Problem const& problem, device::StreamView stream) {
   launch_split<true>(problem, stream,
                      [&]<class T, int kHead>(dim3 grid, Operands<T> const& p, Parts const& parts) {
-                       QUAD_LAUNCH((paged_decode_paged_bulk_kernel<T, kHead, kPaged>), grid,
-                                   kThreads, kBulkBytes<kHead>, stream, p, parts,
-                                   maps_of(problem, kPaged));
+                       QUAD_LAUNCH((paged_decode_paged_bulk_kernel<T, kHead, kPaged>),
+                                   (LaunchShape{.grid = grid,
+                                                .block = kThreads,
+                                                .shared_bytes = kBulkBytes<kHead>,
+                                                .overlaps_previous = true}),
+                                   stream, p, parts, maps_of(problem, kPaged));
                      });
 }
 

@@ -2,7 +2,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
-#include "common/ptx/threads.cuh"
+#include "common/overlap.cuh"
 #include "core/small_float.hpp"
 #include "device/device.hpp"
 #include "paged_decode/paged_decode_cuda.cuh"
@@ -117,7 +117,7 @@ __global__ void __launch_bounds__(kHead) paged_decode_join_kernel(Operands<T> p,
   QUAD_SHARED(float, tops, [kHead]);
   QUAD_SHARED(float, factors, [kHead]);
   QUAD_SHARED(float, totals, [kHead]);
-  if constexpr (kOverlaps) ptx::griddepcontrol_wait();  // the parts are there
+  if constexpr (kOverlaps) begin_behind();  // the parts are there
   int const column = static_cast<int>(threadIdx.x), row = static_cast<int>(blockIdx.x);
   int const count = parts.division.count(p.lengths[row / p.heads]);
   float top = attention::lowest();

@@ -8,12 +8,13 @@
 /// Technique    a block has a row of a norm, which stays in its registers from the load, all words of a
 ///              thread on their way, over both sums to the store; as many threads as the row fills. Of the
 ///              others a thread has a word of the result, or the two words of a head that a rotation
-///              makes of each other
+///              makes of each other. Blocks are on their way to the device under the kernel before
 /// Before       by_element
 /// Shapes       rows, and halves of heads, of whole words; norms: up to 32 KiB of a row
 /// Work         each tensor is read and written once
 /// Launch       256 threads; norms: a block for each token of 32 to 512
 /// Accuracy     ErrorBound
+#include "common/overlap.cuh"
 #include "rowwise/rowwise_cuda.cuh"
 
 #include <algorithm>
@@ -46,6 +47,7 @@ template <class T, int kWords>
 __global__ void __launch_bounds__(kMaxThreads)
     rowwise_norm_vector_kernel(Operands<T> p, int words) {
   QUAD_SHARED(float, sums, [2][32]);
+  begin_behind();
   constexpr int kCount = Word<T>::kCount;
   std::int64_t const first = std::int64_t{blockIdx.x} * p.features;
   auto const width = static_cast<float>(p.features);
@@ -103,6 +105,7 @@ __global__ void __launch_bounds__(kMaxThreads)
 template <class T, bool kIsGelu>
 __global__ void __launch_bounds__(kThreads)
     rowwise_activate_vector_kernel(Operands<T> p, std::int64_t words) {
+  begin_behind();
   std::int64_t const word = std::int64_t{blockIdx.x} * kThreads + threadIdx.x;
   if (word >= words) return;
   std::int64_t const e = word * Word<T>::kCount;
@@ -122,6 +125,7 @@ __global__ void __launch_bounds__(kThreads)
 template <class T>
 __global__ void __launch_bounds__(kThreads)
     rowwise_rotary_vector_kernel(Operands<T> p, std::int64_t pairs) {
+  begin_behind();
   constexpr int kCount = Word<T>::kCount;
   std::int64_t const pair = std::int64_t{blockIdx.x} * kThreads + threadIdx.x;
   if (pair >= pairs) return;
@@ -147,6 +151,7 @@ __global__ void __launch_bounds__(kThreads)
 template <class T>
 __global__ void __launch_bounds__(kThreads)
     rowwise_embedding_vector_kernel(Operands<T> p, std::int64_t words) {
+  begin_behind();
   constexpr int kCount = Word<T>::kCount;
   std::int64_t const word = std::int64_t{blockIdx.x} * kThreads + threadIdx.x;
   if (word >= words) return;
@@ -170,8 +175,10 @@ void launch_norm(Problem const& problem, device::StreamView stream) {
   auto const with = [&]<int kWords>() {
     int const threads = ((words + kWords - 1) / kWords + 31) / 32 * 32;
     QUAD_LAUNCH((rowwise_norm_vector_kernel<T, kWords>),
-                dim3(static_cast<unsigned>(problem.tokens())), dim3(static_cast<unsigned>(threads)),
-                0, stream, p, words);
+                (LaunchShape{.grid = static_cast<unsigned>(problem.tokens()),
+                             .block = static_cast<unsigned>(threads),
+                             .overlaps_previous = can_overlap(stream)}),
+                stream, p, words);
   };
   // Two words on their way for each thread, where a block of 256 has enough.
   if (words <= 256) return with.template operator()<1>();
@@ -184,21 +191,19 @@ void launch(Problem const& problem, device::StreamView stream) {
     if (is_norm(problem.action)) return launch_norm<T>(problem, stream);
     auto const p = operands<T>(problem);
     std::int64_t const words = problem.tokens() * words_of(problem.features(), problem.y.type);
-    auto const grid = [](std::int64_t threads) {
-      return dim3(static_cast<unsigned>((threads + kThreads - 1) / kThreads));
+    auto const shape = [&](std::int64_t threads) {
+      return LaunchShape{.grid = static_cast<unsigned>((threads + kThreads - 1) / kThreads),
+                         .block = kThreads,
+                         .overlaps_previous = can_overlap(stream)};
     };
     if (problem.action == Action::rotary) {
-      QUAD_LAUNCH(rowwise_rotary_vector_kernel<T>, grid(words / 2), dim3(kThreads), 0, stream, p,
-                  words / 2);
+      QUAD_LAUNCH(rowwise_rotary_vector_kernel<T>, shape(words / 2), stream, p, words / 2);
     } else if (problem.action == Action::embedding) {
-      QUAD_LAUNCH((rowwise_embedding_vector_kernel<T>), grid(words), dim3(kThreads), 0, stream, p,
-                  words);
+      QUAD_LAUNCH(rowwise_embedding_vector_kernel<T>, shape(words), stream, p, words);
     } else if (problem.action == Action::gelu) {
-      QUAD_LAUNCH((rowwise_activate_vector_kernel<T, true>), grid(words), dim3(kThreads), 0, stream,
-                  p, words);
+      QUAD_LAUNCH((rowwise_activate_vector_kernel<T, true>), shape(words), stream, p, words);
     } else {
-      QUAD_LAUNCH((rowwise_activate_vector_kernel<T, false>), grid(words), dim3(kThreads), 0,
-                  stream, p, words);
+      QUAD_LAUNCH((rowwise_activate_vector_kernel<T, false>), shape(words), stream, p, words);
     }
   });
 }

@@ -9,12 +9,14 @@
 ///              more: so rows of A are its columns, and columns of B its rows, in either order in
 ///              memory. The time is that of reading B: a stage is 64 of k for 128 columns of B, and the
 ///              ring has as many as fit. Where few blocks would have all of C, those of a cluster
-///              share the k of a tile and add their sums up in each other's shared memory
+///              share the k of a tile and add their sums up in each other's shared memory. Where B is known
+///              to be there the ring is filled before the kernel ahead has ended
 /// Before       wgmma_specialised
 /// Shapes       row-major, A as it is, B as it is or transposed; up to 128 rows; copies fill edges with zeros
 /// Work         2 m n k flop, of up to twice as many that are computed; traffic (n k + m k n / 128) 2 bytes
 /// Launch       288 threads, up to 203 KiB of shared memory, one block per multiprocessor; clusters of up to 8
 /// Accuracy     k eps w / 2 at worst, eps (sqrt(k) + 2) w for random data
+#include "common/overlap.cuh"
 #include "gemm/hopper/gemm_wgmma.cuh"
 
 #include <algorithm>
@@ -59,7 +61,8 @@ struct ThinTile {
 template <class T, int kColumns, ptx::Major kMajor>
 __global__ void __launch_bounds__(ThinTile<T, kColumns>::kThreads, 1)
     gemm_wgmma_thin_kernel(const __grid_constant__ ptx::TensorMap a,
-                           const __grid_constant__ ptx::TensorMap b, HalfOperands<T> p, int parts) {
+                           const __grid_constant__ ptx::TensorMap b, HalfOperands<T> p, int parts,
+                           bool has_early_b) {
   using Tile = ThinTile<T, kColumns>;
   QUAD_DYNAMIC_SHARED(unsigned char, shared);
   auto& barriers = *reinterpret_cast<typename Tile::Barriers*>(shared + Tile::kBarriers);
@@ -75,14 +78,28 @@ __global__ void __launch_bounds__(ThinTile<T, kColumns>::kThreads, 1)
   auto* const sums = reinterpret_cast<float*>(shared);
   PipelineState<Tile::kStages> state;
   ptx::griddepcontrol_launch_dependents();
-  ptx::griddepcontrol_wait();  // nothing has been read or written before
-  if (threadIdx.x == Tile::kConsumerThreads) {
+  bool const is_producer = threadIdx.x == Tile::kConsumerThreads;
+  auto const load_b = [&](int t) {
+    ptx::MBarrier* const full = barriers.producer_acquire(state, Tile::kStageBytes);
+    Tile::B::load(shared + state.stage * Tile::kStageBytes, b, kMajor, first_col, t * Tile::kStageK,
+                  full);
+  };
+  int const early = has_early_b && is_producer ? min(end, begin + Tile::kStages) : begin;
+  if (early > begin) {
+    // As much of B as the ring holds, under the kernel before, which has not written it.
+    EarlyAccess const allowed;
+    PipelineState<Tile::kStages> const first = state;
+#pragma unroll 1
+    for (int t = begin; t < early; ++t, state.advance()) load_b(t);
+    state = first;
+  }
+  ptx::griddepcontrol_wait();  // nothing else has been read or written before
+  if (is_producer) {
 #pragma unroll 1
     for (int t = begin; t < end; ++t, state.advance()) {
-      unsigned char* const stage = shared + state.stage * Tile::kStageBytes;
-      ptx::MBarrier* const full = barriers.producer_acquire(state, Tile::kStageBytes);
-      Tile::B::load(stage, b, kMajor, first_col, t * Tile::kStageK, full);
-      ptx::tensor_load(stage + Tile::B::kBytes, a, 0, t * Tile::kStageK, full);
+      if (t >= early) load_b(t);
+      ptx::tensor_load(shared + state.stage * Tile::kStageBytes + Tile::B::kBytes, a, 0,
+                       t * Tile::kStageK, &barriers.full[state.stage]);
     }
   } else if (threadIdx.x < Tile::kConsumerThreads) {
     int const warpgroup = ptx::warpgroup_number();
@@ -164,7 +181,8 @@ void launch_as(Problem const& problem, device::StreamView stream) {
                            .shared_bytes = Tile::kSharedBytes,
                            .cluster = parts,
                            .overlaps_previous = true}),
-              stream, Tile::map_of_a(problem.a), Tile::B::map_of(problem.b, kMajor), p, parts);
+              stream, Tile::map_of_a(problem.a), Tile::B::map_of(problem.b, kMajor), p, parts,
+              problem.has_early_b);
 }
 
 void launch(Problem const& problem, device::StreamView stream) {

@@ -55,7 +55,12 @@ rowwise::Problem norm_of_sum(Shape const& shape, device::MatrixView const& weigh
 
 gemm::Problem product(device::MatrixView const& a, device::MatrixView const& weights,
                       device::MatrixView const& c, std::int64_t parts = 1) {
-  return {.a = a, .b = weights, .c = c, .alpha = alpha_of(parts * a.cols), .transpose_b = true};
+  return {.a = a,
+          .b = weights,
+          .c = c,
+          .alpha = alpha_of(parts * a.cols),
+          .transpose_b = true,
+          .has_early_b = true};
 }
 
 }  // namespace
