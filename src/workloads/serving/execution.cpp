@@ -3,15 +3,12 @@
 #include "workloads/serving/execution.hpp"
 
 #include "measure/best_rows.hpp"
-#include "workloads/checks/rowwise.hpp"
 #include "workloads/tables.hpp"
 
 #include <fmt/format.h>
 
 #include <algorithm>
-#include <cmath>
 #include <cstring>
-#include <set>
 
 namespace quadrille::workloads::serving {
 
@@ -19,283 +16,7 @@ namespace gemm = kernels::gemm;
 namespace kv_cache = kernels::kv_cache;
 namespace rowwise = kernels::rowwise;
 namespace sampler = kernels::sampler;
-using decoder::part;
 using kernels::Role;
-
-namespace {
-
-decoder::Shape shape_of(Extent const& extent, std::int64_t part = 0) {
-  decoder::Shape shape;
-  shape.model = decoder::Model::gpt;
-  shape.phase = decoder::Phase::prefill;
-  shape.layers = extent.model.layers;
-  shape.block_size = extent.block;
-  shape.hidden = extent.model.width();
-  shape.head_size = extent.model.head_size;
-  shape.heads = extent.model.heads;
-  shape.kv_heads = extent.model.kv_heads;
-  shape.mlp = 4 * shape.hidden;
-  shape.divide(extent.parts, part);
-  return shape;
-}
-
-device::MatrixView matrix(core::DataType type, std::int64_t rows, std::int64_t cols) {
-  return {nullptr, type, rows, cols, cols};
-}
-
-/// Tokens that are drawn at once.
-std::int64_t drawn_at_once(Extent const& extent) { return std::min(extent.rows, extent.sequences); }
-
-/// What is on the device besides layers.
-struct Ends {
-  device::MatrixView words, positions, last_norm, selected, logits, drawn, probabilities, chunk_k,
-      chunk_v;
-
-  explicit Ends(Extent const& x) {
-    std::int64_t const width = x.model.width(), at_once = drawn_at_once(x);
-    words = matrix(x.type, x.vocabulary, width);
-    positions = matrix(x.type, x.length, width);
-    last_norm = matrix(x.type, 2, width);
-    selected = matrix(x.type, at_once, width);
-    logits = matrix(x.type, at_once, x.vocabulary);
-    drawn = matrix(core::DataType::i32, 1, std::max(x.rows, x.sequences));
-    probabilities = matrix(core::DataType::f32, 1, drawn.cols);
-    chunk_k = chunk_v = matrix(x.type, x.length, shape_of(x).of_kv());
-  }
-  std::vector<device::MatrixView*> all() {
-    return {&words, &positions,     &last_norm, &selected, &logits,
-            &drawn, &probabilities, &chunk_k,   &chunk_v};
-  }
-};
-
-std::vector<decoder::Tensors> layers_of(Extent const& x) {
-  return std::vector(
-      static_cast<std::size_t>(x.model.layers),
-      decoder::unallocated(shape_of(x), x.rows, x.kv_tokens / x.block, true, x.type));
-}
-
-/// What layers do not share.
-std::vector<device::MatrixView*> own_of(decoder::Tensors& layer) {
-  std::vector<device::MatrixView*> own{&layer.k_pool, &layer.v_pool};
-  for (device::MatrixView& weights : layer.weights) own.push_back(&weights);
-  return own;
-}
-
-/// The first so many tokens.
-decoder::Tensors of_tokens(decoder::Tensors layer, std::int64_t rows) {
-  for (device::MatrixView* view : layer.written(false)) view->rows = std::min(view->rows, rows);
-  return layer;
-}
-
-/// A step that has whatever a step may have, of so many tokens.
-decoder::Attending any_attention(Extent const& x, std::int64_t rows) {
-  if (x.token_by_token || rows < 3) {
-    return {.singles = rows, .tokens = rows * x.length, .longest = x.length};
-  }
-  std::int64_t const tokens = std::min(rows - 1, x.length - 1);
-  return {.singles = 1,
-          .tokens = x.length,
-          .longest = x.length,
-          .chunks = {{.first_row = 1, .tokens = tokens, .before = x.length - tokens}}};
-}
-
-decoder::Problems problems_of(Extent const& x, std::int64_t rows) {
-  decoder::Places places;
-  Ends const ends{x};
-  places.chunk_k = ends.chunk_k;
-  places.chunk_v = ends.chunk_v;
-  return decoder::problems_of(shape_of(x), any_attention(x, rows),
-                              of_tokens(layers_of(x).front(), rows), nullptr, places);
-}
-
-gemm::Problem logits_of(device::MatrixView const& selected, device::MatrixView const& words,
-                        device::MatrixView const& logits) {
-  return {.a = selected,
-          .b = words,
-          .c = logits,
-          .alpha = decoder::alpha_of(words.cols),
-          .transpose_b = true};
-}
-
-rowwise::Problem rows_of_table(device::MatrixView const& table, device::MatrixView const& to,
-                               std::int32_t const* rows) {
-  return {.action = rowwise::Action::embedding,
-          .x = table,
-          .y = to,
-          .weights = matrix(table.type, 0, table.cols),
-          .rows = rows};
-}
-
-sampler::Problem drawing(Extent const& x, device::MatrixView const& logits) {
-  sampler::Problem problem = sampler::unallocated(logits.rows, logits.cols, logits.type);
-  problem.logits = logits;
-  problem.temperature = x.temperature;
-  return problem;
-}
-
-kv_cache::Problem moving(Extent const& x, kv_cache::Action action, std::int64_t count) {
-  kv_cache::Problem problem = kv_cache::unallocated({.kv_heads = shape_of(x).kv_heads,
-                                                     .head_size = x.model.head_size,
-                                                     .block_size = x.block,
-                                                     .blocks = x.kv_tokens / x.block},
-                                                    action, count, x.type);
-  if (kv_cache::is_swap(action)) {
-    problem.host_k.rows = problem.host_v.rows =
-        x.host_tokens / x.block * problem.shape.rows_of_block();
-  }
-  return problem;
-}
-
-/// The rows of a step beside those of its layers.
-struct RowsOfEnds {
-  Candidates<gemm::Problem> logits;
-  Candidates<rowwise::Problem> embed;
-  Candidates<sampler::Problem> draw;
-  Candidates<kv_cache::Problem> copy, swap;
-
-  RowsOfEnds(Extent const& x, std::int64_t rows, device::Kind kind, device::Facts const& facts) {
-    Ends const ends{x};
-    std::int64_t const width = x.model.width(), drawn = std::min(rows, drawn_at_once(x));
-    auto const find = [&](auto const& table, auto const& problem, bool invariant) {
-      return rows_taking(table, problem, Role::own, kind, facts, invariant);
-    };
-    device::MatrixView const selected = part(ends.selected, 0, 0, drawn, width),
-                             logits_there = part(ends.logits, 0, 0, drawn, x.vocabulary);
-    logits = find(gemm::variants(), logits_of(selected, ends.words, logits_there), x.deterministic);
-    embed =
-        find(rowwise::variants(), rows_of_table(ends.words, selected, nullptr), x.deterministic);
-    draw = find(sampler::variants(), drawing(x, logits_there), false);
-    copy = find(kv_cache::variants(), moving(x, kv_cache::Action::copy, 1), false);
-    swap = find(kv_cache::variants(), moving(x, kv_cache::Action::swap_out, 1), false);
-  }
-  bool has_all() const {
-    return !logits.empty() && !embed.empty() && !draw.empty() && !copy.empty() && !swap.empty();
-  }
-};
-
-/// Numbers of tokens for each of which kernels are chosen: of steps up to so many.
-std::vector<std::int64_t> classes_of(Extent const& x) {
-  if (x.deterministic) return {x.rows};
-  std::vector<std::int64_t> classes;
-  for (std::int64_t rows = 16; rows < x.rows; rows *= 4) classes.push_back(rows);
-  classes.push_back(x.rows);
-  return classes;
-}
-
-device::Kind kind_of(device::Facts const& facts) {
-  return facts.compute_capability > 0 ? device::Kind::cuda : device::Kind::host;
-}
-
-/// With attention of chunks where it may be had.
-Extent resolved(Extent x, device::Kind kind, device::Facts const& facts) {
-  x.token_by_token =
-      x.deterministic ||
-      !decoder::rows_of(problems_of(x, x.rows), Role::own, kind, facts).missing.empty();
-  return x;
-}
-
-struct Scratch {
-  std::size_t of_products = 0, of_attention = 0;
-};
-/// What any part of a step may take.
-Scratch scratch_of(Extent const& extent, device::Facts const& facts) {
-  Extent const x = resolved(extent, kind_of(facts), facts);
-  Scratch most;
-  std::set<std::int64_t> counts{1};
-  for (std::int64_t rows : classes_of(x)) {
-    counts.insert(rows);
-    counts.insert(std::min(rows + 1, x.rows));
-  }
-  for (std::int64_t rows = 16; rows < x.rows; rows *= 4) counts.insert(rows);
-  for (std::int64_t const rows : counts) {
-    decoder::Problems const problems = problems_of(x, rows);
-    decoder::Rows const chosen =
-        decoder::rows_of(problems, Role::own, kind_of(facts), facts, x.deterministic);
-    auto const add = [&](std::size_t& bytes, auto const& candidates, auto const& problem) {
-      for (auto const* row : candidates)
-        bytes = std::max(bytes, row->scratch_bytes(problem, facts));
-    };
-    for (std::size_t i = 0; i < decoder::kProducts; ++i) {
-      add(most.of_products, chosen.products[i], problems.products[i]);
-    }
-    RowsOfEnds const ends{x, rows, kind_of(facts), facts};
-    Ends const views{x};
-    std::int64_t const drawn = std::min(rows, drawn_at_once(x));
-    add(most.of_products, ends.logits,
-        logits_of(part(views.selected, 0, 0, drawn, x.model.width()), views.words,
-                  part(views.logits, 0, 0, drawn, x.vocabulary)));
-    for (auto const& chunk : problems.chunks) {
-      add(most.of_attention, chosen.chunks, chunk.attention);
-    }
-    // Most parts are those of few tokens, which are divided the finest.
-    auto decode = problems.decode;
-    std::int64_t const sequences = x.token_by_token ? rows : std::min(rows, x.sequences);
-    decode.shape.sequences = decode.shape.tokens = sequences;
-    decode.shape.longest = x.length;
-    decode.q.rows = decode.o.rows = sequences * decode.shape.heads;
-    add(most.of_attention, chosen.decode, decode);
-  }
-  return most;
-}
-
-/// Largest arrays of a step, in numbers of 32 bits.
-std::int64_t staged_size(Extent const& x) {
-  std::int64_t const blocks = (x.length + x.block - 1) / x.block,
-                     drawn = std::max(x.rows, x.sequences);
-  std::int64_t const chunks = x.token_by_token ? 0 : std::min(x.sequences, x.rows / 2) * x.length;
-  std::int64_t const moves = 8 * (x.kv_tokens + x.host_tokens) / x.block;
-  return 4 * x.rows + x.rows * blocks + chunks + 3 * drawn + moves + 64 * 64;
-}
-
-}  // namespace
-
-std::string shape_error(Extent const& x) {
-  std::string error = shape_of(x).indivisible;
-  if (!error.empty()) return error;
-  error = kernels::attention::shape_error(
-      {.heads = x.model.heads, .kv_heads = x.model.kv_heads, .head_size = x.model.head_size});
-  if (error.empty()) {
-    error = kernels::paged_decode::shape_error({.heads = x.model.heads,
-                                                .kv_heads = x.model.kv_heads,
-                                                .head_size = x.model.head_size,
-                                                .block_size = x.block});
-  }
-  if (error.empty()) error = sampler::error_of(drawing(x, matrix(x.type, 1, x.vocabulary)));
-  return error;
-}
-
-std::string unsupported_reason(Extent const& extent, device::Device const& device) {
-  Extent const x = resolved(extent, device.kind(), device.facts());
-  for (std::int64_t const rows : classes_of(x)) {
-    std::string const missing = decoder::rows_of(problems_of(x, rows), Role::own, device.kind(),
-                                                 device.facts(), x.deterministic)
-                                    .missing;
-    if (!missing.empty()) return missing;
-    if (!RowsOfEnds{x, rows, device.kind(), device.facts()}.has_all()) {
-      return fmt::format("has no row for words, tokens or blocks in {}", core::to_text(x.type));
-    }
-  }
-  return {};
-}
-
-double memory_bytes(Extent const& extent) {
-  Extent x = extent;
-  if (x.kv_share > 0) x.kv_tokens = std::min(x.kv_tokens, x.length + x.block);
-  Ends ends{x};
-  double bytes = sizeof(std::int32_t) * static_cast<double>(staged_size(x));
-  for (device::MatrixView const* view : ends.all()) bytes += bytes_of(*view);
-  std::vector<decoder::Tensors> layers = layers_of(x);
-  for (device::MatrixView const* view : own_of(layers.front())) {
-    bytes += bytes_of(*view) * static_cast<double>(x.model.layers);
-  }
-  for (device::MatrixView const* view : layers.front().written(false)) bytes += bytes_of(*view);
-  return bytes;
-}
-
-double scratch_bytes(Extent const& x, device::Facts const& facts) {
-  Scratch const scratch = scratch_of(x, facts);
-  return static_cast<double>(scratch.of_products + scratch.of_attention);
-}
 
 Execution::Execution(comm::World& world, Extent const& extent, std::uint64_t seed,
                      comm::Transport* shared)
@@ -303,26 +24,17 @@ Execution::Execution(comm::World& world, Extent const& extent, std::uint64_t see
       extent_{resolved(extent, world.device().kind(), world.device().facts())},
       shape_{shape_of(extent, shared == nullptr ? 0 : world.rank())},
       layers_{layers_of(extent)},
+      ends_{extent},
       moving_{world.device(), "swaps"},
       begin_{world.device()},
       end_{world.device()},
       uploaded_{world.device()},
       moves_begin_{world.device()},
       moves_end_{world.device()} {
-  Ends ends{extent};
   auto const allocate = [&](device::MatrixView& view) {
     memory_.push_back(allocate_matrix(view, world));
   };
-  for (device::MatrixView* view : ends.all()) allocate(*view);
-  words_ = ends.words;
-  positions_ = ends.positions;
-  last_norm_ = ends.last_norm;
-  selected_ = ends.selected;
-  logits_ = ends.logits;
-  drawn_ = ends.drawn;
-  probabilities_ = ends.probabilities;
-  chunk_k_ = ends.chunk_k;
-  chunk_v_ = ends.chunk_v;
+  for (device::MatrixView* view : ends_.all()) allocate(*view);
   for (device::MatrixView* view : layers_.front().written(false)) allocate(*view);
   decoder::Tensors const first = layers_.front();
   for (decoder::Tensors& layer : layers_) {
@@ -353,7 +65,7 @@ void Execution::allocate_cache(std::int64_t tokens) {
   }
   there_ = {world_.device(), staged_size(extent_), world_.stream()};
   here_ = {world_.device(), staged_size(extent_)};
-  results_ = {world_.device(), 2 * drawn_.cols};
+  results_ = {world_.device(), 2 * ends_.drawn.cols};
 }
 
 /// As many tokens as a share of what is left holds, once all has run.
@@ -365,9 +77,7 @@ std::int64_t Execution::tokens_that_fit() {
               .first_drawn = tokens - 1};
   for (BlockId block = 0; block < blocks; ++block) piece.blocks.push_back(block);
   stage({piece}, extent_.rows);
-  embed();
-  for (std::size_t layer = 0; layer < layers_.size(); ++layer) run_layer(layer, true);
-  draw();
+  enqueue(true, true);
   world_.stream().synchronize();
   cache_.clear();
   double const left = -world_.group().max(-static_cast<double>(world_.device().free_memory()));
@@ -392,9 +102,9 @@ void Execution::fill(std::uint64_t seed) {
     workloads::fill(view, whole(view.rows, view.cols), source, world_);
     return source;
   };
-  words_source_ = draw_all(words_);
-  positions_source_ = draw_all(positions_);
-  last_source_ = draw_all(last_norm_);
+  words_source_ = draw_all(ends_.words);
+  positions_source_ = draw_all(ends_.positions);
+  last_source_ = draw_all(ends_.last_norm);
   sources_.resize(layers_.size());
   for (std::size_t l = 0; l < layers_.size(); ++l) {
     for (std::size_t w = 0; w < decoder::kWeights; ++w) {
@@ -421,7 +131,7 @@ void Execution::choose() {
     workloads::fill(*view, whole(view->rows, view->cols), {core::DataKind::uniform, seed_, 1},
                     world_);
   }
-  workloads::fill(selected_, whole(selected_.rows, selected_.cols),
+  workloads::fill(ends_.selected, whole(ends_.selected.rows, ends_.selected.cols),
                   {core::DataKind::uniform, seed_, 1}, world_);
   auto const fastest = [&](auto& candidates, gemm::Problem problem) {
     problem.scratch = product_scratch_.data();
@@ -440,8 +150,8 @@ void Execution::choose() {
     // A kernel for steps of all sizes is chosen for what most steps have: a token of each sequence.
     std::int64_t const usual = extent_.deterministic ? drawn_at_once(extent_) : tokens;
     staged_ = {.rows = usual, .attending = any_attention(extent_, usual)};
-    staged_.places.chunk_k = chunk_k_;
-    staged_.places.chunk_v = chunk_v_;
+    staged_.places.chunk_k = ends_.chunk_k;
+    staged_.places.chunk_v = ends_.chunk_v;
     decoder::Problems const all = problems(0);
     decoder::Rows rows = decoder::rows_of(all, Role::own, kind, facts, extent_.deterministic);
     QUAD_REQUIRE(rows.missing.empty(), "serving: " + rows.missing);
@@ -450,8 +160,9 @@ void Execution::choose() {
     RowsOfEnds ends{extent_, usual, kind, facts};
     QUAD_REQUIRE(ends.has_all(), "serving: a part of a step has no row");
     std::int64_t const drawn = std::min(usual, drawn_at_once(extent_));
-    fastest(ends.logits, logits_of(selected_.block(0, 0, drawn, selected_.cols), words_,
-                                   logits_.block(0, 0, drawn, logits_.cols)));
+    fastest(ends.logits,
+            logits_of(ends_.selected.block(0, 0, drawn, ends_.selected.cols), ends_.words,
+                      ends_.logits.block(0, 0, drawn, ends_.logits.cols)));
     of_logits_[tokens] = ends.logits.front();
     embed_ = ends.embed.front();
     draw_ = ends.draw.front();
@@ -587,8 +298,8 @@ void Execution::stage(std::vector<Piece> const& pieces, std::int64_t rows,
   staged.places.lengths = put(lengths);
   staged.places.table = put(table);
   staged.places.slots_of_chunks = put(slots_of_chunks);
-  staged.places.chunk_k = chunk_k_;
-  staged.places.chunk_v = chunk_v_;
+  staged.places.chunk_k = ends_.chunk_k;
+  staged.places.chunk_v = ends_.chunk_v;
   staged.selected = put(selected);
   staged.numbers = put(numbers);
   staged.positions = put(drawn_positions);
@@ -613,8 +324,8 @@ void Execution::stage(std::vector<Piece> const& pieces, std::int64_t rows,
 
 void Execution::embed() {
   decoder::Tensors const first = of_layer(0, staged_.rows);
-  rowwise::Problem problem = rows_of_table(words_, first.sum, staged_.words);
-  problem.weights = positions_;
+  rowwise::Problem problem = rows_of_table(ends_.words, first.sum, staged_.words);
+  problem.weights = ends_.positions;
   problem.positions = staged_.places.positions;
   embed_->launch(problem, world_.stream());
 }
@@ -643,14 +354,14 @@ void Execution::draw() {
   decoder::Tensors const last = of_layer(layers_.size() - 1, staged_.rows);
   decoder::Rows const& rows = rows_for(staged_.rows);
   rows.first_norm.front()->launch(
-      decoder::last_norm_of(shape_, last, last_norm_, last.sum, last.normed), world_.stream());
+      decoder::last_norm_of(shape_, last, ends_.last_norm, last.sum, last.normed), world_.stream());
   auto const all = std::ssize(staged_.drawn);
-  for (std::int64_t first = 0; first < all; first += selected_.rows) {
-    std::int64_t const count = std::min(selected_.rows, all - first);
-    device::MatrixView const selected = selected_.block(0, 0, count, selected_.cols),
-                             logits = logits_.block(0, 0, count, logits_.cols);
+  for (std::int64_t first = 0; first < all; first += ends_.selected.rows) {
+    std::int64_t const count = std::min(ends_.selected.rows, all - first);
+    device::MatrixView const selected = ends_.selected.block(0, 0, count, ends_.selected.cols),
+                             logits = ends_.logits.block(0, 0, count, ends_.logits.cols);
     embed_->launch(rows_of_table(last.normed, selected, staged_.selected + first), world_.stream());
-    gemm::Problem product = logits_of(selected, words_, logits);
+    gemm::Problem product = logits_of(selected, ends_.words, logits);
     product.scratch = product_scratch_.data();
     product.scratch_bytes = product_scratch_.bytes();
     of_logits_.lower_bound(count)->second->launch(product, world_.stream());
@@ -663,28 +374,21 @@ void Execution::draw() {
       part.ld = count;
       return part;
     };
-    problem.tokens = results(drawn_);
-    problem.probabilities = results(probabilities_);
+    problem.tokens = results(ends_.drawn);
+    problem.probabilities = results(ends_.probabilities);
     draw_->launch(problem, world_.stream());
   }
   std::size_t const bytes = staged_.drawn.size() * sizeof(std::int32_t);
-  world_.stream().copy(results_.data(), drawn_.data, bytes);
-  world_.stream().copy(results_.data() + drawn_.cols, probabilities_.data, bytes);
+  world_.stream().copy(results_.data(), ends_.drawn.data, bytes);
+  world_.stream().copy(results_.data() + ends_.drawn.cols, ends_.probabilities.data, bytes);
 }
 
-void Execution::enqueue(Scope scope) {
-  if (scope == Scope::ends) {
-    embed();
-    draw();
-    return;
+void Execution::enqueue(bool has_layers, bool has_attention) {
+  embed();
+  for (std::size_t layer = 0; layer < layers_.size() && has_layers; ++layer) {
+    run_layer(layer, has_attention);
   }
-  for (std::size_t layer = 0; layer < layers_.size(); ++layer) {
-    if (scope == Scope::layers) {
-      run_layer(layer, false);
-    } else {
-      decoder::attend(problems(layer), rows_for(staged_.rows), world_.stream());
-    }
-  }
+  draw();
 }
 
 /// Layer by layer on a stream of their own, so that each may run under the layers before it.
@@ -726,7 +430,7 @@ void Execution::collect() {
     world_.group().broadcast(tokens);
     std::memcpy(results_.data(), tokens.data(), tokens.size());
   }
-  std::int32_t const* const probabilities = results_.data() + drawn_.cols;
+  std::int32_t const* const probabilities = results_.data() + ends_.drawn.cols;
   for (std::size_t i = 0; i < staged_.drawn.size(); ++i) {
     std::int64_t const number = staged_.drawn[i];
     float probability = 0;
@@ -828,139 +532,4 @@ double Execution::execute(StepWork const& work, std::span<Part const> parts,
 }
 
 /// Of each layer k, then v: tokens x kv_width.
-std::vector<std::vector<float>> Execution::read_cache(std::vector<BlockId> const& blocks,
-                                                      std::int64_t tokens) {
-  std::vector<std::int32_t> slots;
-  for (std::int64_t t = 0; t < tokens; ++t) {
-    slots.push_back(static_cast<std::int32_t>(
-        blocks[static_cast<std::size_t>(t / extent_.block)] * extent_.block + t % extent_.block));
-  }
-  std::ranges::copy(slots, here_.data());
-  world_.stream().copy(there_.data(), here_.data(), slots.size() * sizeof(std::int32_t));
-  kv_cache::Problem problem = moving(extent_, kv_cache::Action::read, tokens);
-  problem.token_k = chunk_k_.block(0, 0, tokens, chunk_k_.cols);
-  problem.token_v = chunk_v_.block(0, 0, tokens, chunk_v_.cols);
-  problem.places = there_.data();
-  std::vector<std::vector<float>> all;
-  for (decoder::Tensors const& layer : layers_) {
-    problem.k = layer.k_pool;
-    problem.v = layer.v_pool;
-    copy_->launch(problem, world_.stream());
-    for (device::MatrixView const& view : {problem.token_k, problem.token_v}) {
-      core::visit_type(view.type, [&](auto zero) {
-        auto const values = download<decltype(zero)>(view, world_.stream());
-        std::vector<float>& to = all.emplace_back();
-        for (auto const value : values) to.push_back(static_cast<float>(value));
-      });
-    }
-  }
-  return all;
-}
-
-void Execution::end(Sequence const& sequence) {
-  if (!is_judged_(sequence)) return;
-  kept_.push_back({.request = *sequence.request,
-                   .number = outputs_->number(*sequence.request, sequence.sample),
-                   .tokens = sequence.cached,
-                   .k_and_v = read_cache(blocks_of(sequence), sequence.cached)});
-}
-
-Finding Execution::judge(core::Case const& spec) {
-  Finding finding;
-  finding.allowed = 1;
-  for (Kept const& kept : kept_) judge(kept, spec, finding);
-  return finding;
-}
-
-void Execution::judge(Kept const& kept, core::Case const& spec, Finding& finding) {
-  decoder::Shape shape = shape_;
-  shape.requests = 1;
-  shape.tokens = kept.tokens;
-  decoder::Step step{shape, workloads::Lengths::equal, seed_};
-  step.draw_slots(seed_);
-  std::vector<std::int32_t> const tokens = outputs_->of(kept.number);
-  std::vector<float> const probabilities = drawn_probabilities_[kept.number];
-  std::int64_t const prompt = kept.request.prompt;
-  Piece piece{.blocks = step.table, .first_drawn = prompt - 1, .number = kept.number};
-  for (std::int64_t t = 0; t < kept.tokens; ++t) {
-    piece.tokens.push_back(t < prompt ? hashes_->word(kept.request, t, extent_.vocabulary)
-                                      : tokens[static_cast<std::size_t>(t - prompt)]);
-  }
-  std::vector<std::int32_t> const words = piece.tokens;
-  outputs_->of(kept.number).clear();
-  drawn_probabilities_[kept.number].clear();
-  auto const named = [&](std::string_view what) {
-    return fmt::format("{} of request {} by itself on rank {}", what, kept.number, world_.rank());
-  };
-  if (kept.tokens <= extent_.rows) {
-    decoder::StepCheck check{shape, step, spec, world_, {}};
-    stage({piece}, kept.tokens);
-    embed();
-    check.judge_input(of_layer(0, kept.tokens).sum, [&](std::int64_t t) {
-      std::vector<float> word(static_cast<std::size_t>(shape.hidden)), position(word.size());
-      read_row(words_source_, extent_.type, words[static_cast<std::size_t>(t)], word);
-      read_row(positions_source_, extent_.type, t, position);
-      return expected_sum(word, position, extent_.type);
-    });
-    for (std::size_t layer = 0; layer < layers_.size(); ++layer) {
-      run_layer(layer, true);
-      check.judge_layer(of_layer(layer, kept.tokens), sources_[layer]);
-    }
-    draw();
-    decoder::Tensors const last = of_layer(layers_.size() - 1, kept.tokens);
-    check.judge_last_norm(last_source_, last.sum, last.normed);
-    if (std::ssize(staged_.drawn) <= selected_.rows) {
-      check.judge_logits(last.normed, prompt - 1, words_source_,
-                         logits_.block(0, 0, std::ssize(staged_.drawn), logits_.cols));
-    }
-    collect();
-    Finding found = check.finding();
-    if (found.wrong > 0) found.first_wrong = named(found.first_wrong);
-    finding.add(found);
-  } else {
-    run({piece}, kept.tokens, {});
-  }
-  std::vector<std::vector<float>> const want = read_cache(step.table, kept.tokens);
-  auto const differs = [&](bool is_wrong, auto const& describe) {
-    finding.check(is_wrong ? 2 : 0, 1, describe);
-  };
-  for (std::size_t i = 0; i < tokens.size() && extent_.deterministic; ++i) {
-    std::int32_t const token = outputs_->of(kept.number)[i];
-    float const probability = drawn_probabilities_[kept.number][i];
-    differs(token != tokens[i] || probability != probabilities[i], [&] {
-      return fmt::format(
-          "token {} of the output of request {} on rank {}: expected {} of "
-          "probability {:.9g}, as by itself, got {} of {:.9g}",
-          i, kept.number, world_.rank(), token, probability, tokens[i], probabilities[i]);
-    });
-  }
-  // A layer rounds some eight times, and each may have grown fourfold where K and V are made.
-  double const allowed = extent_.deterministic
-                             ? 0
-                             : 16 * core::epsilon_of(extent_.type) *
-                                   std::sqrt(static_cast<double>(extent_.model.layers));
-  auto const d = static_cast<std::size_t>(extent_.model.head_size);
-  auto const width = static_cast<std::size_t>(shape_.of_kv());
-  for (std::size_t tensor = 0; tensor < want.size(); ++tensor) {
-    std::vector<float> const &right = want[tensor], &got = kept.k_and_v[tensor];
-    for (std::size_t first = 0; first < right.size(); first += d) {
-      double off = 0, all = 0;
-      for (std::size_t e = first; e < first + d; ++e) {
-        off += (double{got[e]} - double{right[e]}) * (double{got[e]} - double{right[e]});
-        all += double{right[e]} * double{right[e]};
-      }
-      double const share = off == 0 ? 0 : std::sqrt(off / all) / allowed;
-      finding.check(share, 1, [&] {
-        return fmt::format(
-            "{} of token {} of request {}, layer {}, head {} on rank {}: {:.3g} of it off what it "
-            "is by itself",
-            tensor % 2 == 0 ? "k" : "v", first / width, kept.number, tensor / 2, first % width / d,
-            world_.rank(), std::sqrt(off / all));
-      });
-    }
-  }
-  outputs_->of(kept.number) = tokens;
-  drawn_probabilities_[kept.number] = probabilities;
-}
-
 }  // namespace quadrille::workloads::serving

@@ -3,9 +3,8 @@
 #pragma once
 
 #include "comm/world.hpp"
-#include "sampler/sampler.hpp"
-#include "workloads/data.hpp"
 #include "workloads/decoder/check.hpp"
+#include "workloads/serving/model.hpp"
 #include "workloads/serving/simulation.hpp"
 
 #include <cstdint>
@@ -18,35 +17,6 @@
 #include <vector>
 
 namespace quadrille::workloads::serving {
-
-/// What a server's steps are made of.
-struct Extent {
-  Transformer model{};
-  core::DataType type = core::DataType::f16;
-  std::int64_t rows = 1;    ///< tokens that are computed at once; of larger steps part after part
-  std::int64_t length = 1;  ///< tokens of a sequence, at most
-  std::int64_t sequences = 1;  ///< in a step, at most
-  std::int64_t kv_tokens = 1;  ///< slots of KV memory
-  double kv_share = 0;  ///< of what the device has left for it, where that is less; 0: all of it
-  std::int64_t host_tokens = 0;
-  std::int64_t block = 16;  ///< tokens of a block of both
-  std::int64_t vocabulary = 1024;
-  double temperature = 1;
-  /// The bits of a token's results do not depend on the others of its step: every kernel promises that, and each
-  /// token reads the cache by itself.
-  bool deterministic = true;
-  std::int64_t parts = 1;  ///< ranks that share the model
-  bool token_by_token =
-      false;  ///< attention reads the cache for each token of a prompt, as for single ones
-};
-
-/// Why no kernels take the model; empty where some may.
-std::string shape_error(Extent const& extent);
-/// Why this device has none for it; empty where it has.
-std::string unsupported_reason(Extent const& extent, device::Device const& device);
-/// Device memory of an Execution, scratch apart, and what a share of the rest takes beyond one sequence.
-double memory_bytes(Extent const& extent);
-double scratch_bytes(Extent const& extent, device::Facts const& device);
 
 /// Tokens of a sequence that a step computes.
 struct Piece {
@@ -86,12 +56,11 @@ class Execution final : public Executor {
   Finding judge(core::Case const& spec);
 
   // Steps and their parts by themselves.
-  enum class Scope { layers, attention, ends };
   /// Uploads what a step of these pieces needs, filled up to so many rows, which is no more than extent.rows.
   void stage(std::vector<Piece> const& pieces, std::int64_t rows,
              std::span<BlockMove const> moves = {});
-  /// Enqueues, of the step that was staged, all layers but attention, that alone, or what is before and behind layers.
-  void enqueue(Scope scope);
+  /// Enqueues the step that was staged, or less of it: no layers, or layers without their attention.
+  void enqueue(bool has_layers, bool has_attention);
 
   Extent const& extent() const { return extent_; }
   std::string kernels() const;
@@ -100,10 +69,6 @@ class Execution final : public Executor {
 
  private:
   using Product = kernels::Variant<kernels::gemm::Problem>;
-  /// A token of the pieces that were staged.
-  struct Drawn {
-    std::int64_t number;
-  };
   struct Moves {
     BlockMove::Kind kind;
     std::int64_t count;
@@ -127,7 +92,6 @@ class Execution final : public Executor {
   decoder::Tensors of_layer(std::size_t layer, std::int64_t rows) const;
   decoder::Problems problems(std::size_t layer) const;
   decoder::Rows const& rows_for(std::int64_t tokens) const;
-  std::vector<std::int64_t> classes() const;
   void choose();
   void allocate_cache(std::int64_t tokens);
   std::int64_t tokens_that_fit();
@@ -148,8 +112,7 @@ class Execution final : public Executor {
   Extent extent_;
   decoder::Shape shape_;
   std::vector<decoder::Tensors> layers_;
-  device::MatrixView words_{}, positions_{}, last_norm_{};
-  device::MatrixView selected_{}, logits_{}, drawn_{}, probabilities_{}, chunk_k_{}, chunk_v_{};
+  Ends ends_;
   std::vector<device::Matrix> memory_, cache_;
   std::vector<device::PinnedBuffer<std::byte>> host_;  ///< of each layer k, then v
   device::Buffer<std::int32_t> there_;                 ///< what was staged, ...

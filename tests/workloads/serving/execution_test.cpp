@@ -29,7 +29,7 @@ Extent extent(std::int64_t rows, std::int64_t kv_tokens, std::int64_t host_token
           .kv_tokens = kv_tokens,
           .host_tokens = host_tokens,
           .block = 8,
-          .vocabulary = 100};
+          .vocabulary = 128};
 }
 
 /// Unequal prompts, two of which begin alike.
