@@ -280,7 +280,9 @@ ErrorBound::ErrorBound(Types const& types, std::int64_t k, std::int64_t parts, i
       root_k_{std::sqrt(static_cast<double>(std::max<std::int64_t>(k, 1)))},
       rounding_{types.compute == core::Compute::tf32   ? 0x1p-10
                 : types.compute == core::Compute::bf16 ? core::epsilon_of(core::DataType::bf16)
-                                                       : 0},
+                : types.compute == core::Compute::f32 && core::size_of(types.in) == 2
+                    ? epsilon_of(types.out, types.compute, 0) * static_cast<double>(k) / 128
+                    : 0},
       cutting_{core::is_float_of_8_bits(types.in) ? 0x1p-8 : 0},
       storing_{core::epsilon_of(types.out)},
       root_parts_{parts > 1 ? std::sqrt(static_cast<double>(parts)) : 0},

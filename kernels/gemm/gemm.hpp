@@ -144,9 +144,9 @@ constexpr double compulsory_bytes(double m, double n, double k, double beta, dou
 ///       is a random part of the sum so far, s_l, so all are sqrt(sum s_l^2). Terms of both signs
 ///       walk at random: s_l^2 is about l |a|^2 |b|^2 / k^2. Terms of one sign: s_l = l c / k
 ///       eps of a product that is emulated is that of its type, or of fewer moduli emulated_epsilon()
-///   eps_in (4 |a| |b| / sqrt(k) + |c|)           inputs that are rounded first (f32 in tf32 or bf16)
-///   2^-8 |a| |b| / sqrt(k) + 2^-7 |c|  inputs of 8 bits, which are not rounded: tensor cores cut what they
-///       add 13 bits below the largest addend, 128 of k at a time
+///   eps_in (4 |a| |b| / sqrt(k) + |c|)  inputs that are rounded first (f32 in tf32 or bf16); of 16 bits with
+///       eps k / 128, as tensor cores cut each sum with 16 more terms toward zero. Of 8 bits 2^-8 |a| |b| /
+///       sqrt(k) + 2^-7 |c|: they cut what they add 13 bits below the largest addend, 128 of k at a time
 ///   eps_out (|c| + |beta c0|)                    storing c in `stored`; of several parts of k, after
 ///       each of which it is stored, eps_out (1.5 (|c| + |beta c0|) sqrt(parts) + |a| |b|
 ///       sqrt(parts / k)): random too, and where the first terms are the largest each is one of c

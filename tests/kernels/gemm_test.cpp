@@ -272,7 +272,8 @@ TEST(Gemm, ErrorBoundIsThatOfRandomRoundings) {
                    0x1p-23 * (1.5 * (8 + 4 * 2) + 2) + 0x1p-7 * (8 + 2));
   // Stored after each of 4 parts, in a type that is coarser than what adds.
   EXPECT_DOUBLE_EQ((ErrorBound{DataType::f16, Compute::f32, 16, 4}(8, 2, 0)),
-                   0x1p-23 * 1.5 * (8 + 4 * 2) + 0x1p-10 * (1.5 * 2 * 2 + 8 * 2 / 4.0) + 0x1p-24);
+                   0x1p-23 * 1.5 * (8 + 4 * 2) + 0x1p-23 * 16 / 128 * (8 + 2) +
+                       0x1p-10 * (1.5 * 2 * 2 + 8 * 2 / 4.0) + 0x1p-24);
   EXPECT_EQ((ErrorBound{DataType::i32, Compute::i32, 100}(3, 3, 3)), 0);
   EXPECT_FALSE(0 <= (ErrorBound{DataType::f64, Compute::f64, 100}(std::nan(""), 0, 0)));
 }

@@ -171,14 +171,25 @@ INSTANTIATE_TEST_SUITE_P(Variants, GemmThinCudaTest, testing::Values(kInner, kTa
 /// sizes that share a long k.
 TEST(GemmThinCuda, FewRowsMeetAllColumns) {
   Variant<Problem> const& variant = test::row(variants(), "wgmma_thin", device::Kind::cuda);
-  std::vector<Case> cases{{1, 130, 72},       {8, 256, 40, -0.75, 0.5},
-                          {9, 24, 512, 2, 1}, {16, 120, 1100},
-                          {33, 8, 64, 1, -1}, {64, 136, 200},
-                          {65, 128, 96, 2},   {128, 136, 264, 1, 1},
-                          {3, 16, 0, 1, -2},  {0, 16, 8},
-                          {5, 0, 8}};
+  std::vector<Case> cases{{1, 130, 72},
+                          {8, 256, 40, -0.75, 0.5},
+                          {9, 24, 512, 2, 1},
+                          {16, 120, 1100},
+                          {33, 8, 64, 1, -1},
+                          {64, 136, 200},
+                          {65, 128, 96, 2},
+                          {128, 136, 264, 1, 1},
+                          {3, 16, 0, 1, -2},
+                          {0, 16, 8},
+                          {5, 0, 8},
+                          // More tiles than the interpreter has multiprocessors.
+                          {20, 776, 136, 1, 0.5},
+                          {100, 521, 72},
+                          {8, 1024, 40, 2}};
   if (test::kernel_mode() == KernelMode::gpu) {
-    cases.insert(cases.end(), {{17, 4096, 4104}, {100, 14336, 1032}, {7, 520, 20000, 1, 0.5}});
+    cases.insert(
+        cases.end(),
+        {{17, 4096, 4104}, {100, 14336, 1032}, {7, 520, 20000, 1, 0.5}, {64, 28677, 264, 1, 1}});
   }
   test::on_every_schedule([&](device::Device& device, device::StreamView stream) {
     auto types = variant.types.begin();

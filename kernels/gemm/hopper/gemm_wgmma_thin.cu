@@ -7,14 +7,14 @@
 ///
 /// Technique    wgmma has 64 rows, of which a few rows of A would leave most unused, and 8 columns or
 ///              more: so rows of A are its columns, and columns of B its rows, in either order in
-///              memory. The time is that of reading B: a stage is 64 of k for 128 columns of B, and the
-///              ring has as many as fit. Where few blocks would have all of C, those of a cluster
+///              memory. The time is that of reading B: a stage is 64 of k for 128 columns of B, or
+///              256, and the ring has as many as fit. Where few blocks would have all of C, those of a cluster
 ///              share the k of a tile and add their sums up in each other's shared memory. Where B is known
 ///              to be there the ring is filled before the kernel ahead has ended
 /// Before       wgmma_specialised
 /// Shapes       row-major, A as it is, B as it is or transposed; up to 128 rows; copies fill edges with zeros
 /// Work         2 m n k flop, of up to twice as many that are computed; traffic (n k + m k n / 128) 2 bytes
-/// Launch       288 threads, up to 203 KiB of shared memory, one block per multiprocessor; clusters of up to 8
+/// Launch       288 threads, or 544, up to 203 KiB of shared memory, one block per multiprocessor; clusters of up to 8
 /// Accuracy     k eps w / 2 at worst, eps (sqrt(k) + 2) w for random data
 #include "common/overlap.cuh"
 #include "gemm/hopper/gemm_wgmma.cuh"
@@ -26,21 +26,22 @@ namespace quadrille::kernels::gemm {
 namespace {
 
 constexpr std::int64_t kMaxThinRows = 128;
+constexpr int kMaxParts = 8;  // of k: blocks of a cluster
 
 #ifdef QUAD_KERNELS
 
-/// A tile of C: kColumns rows of it, 128 columns.
-template <class T, int kColumns>
+/// A tile of C: kColumns rows of it, kRows columns.
+template <class T, int kColumns, int kRows>
 struct ThinTile {
-  static constexpr int kRows = 128, kStageK = 64;
+  static constexpr int kStageK = 64;
   using B = StagedOperand<kRows, T>;
   static constexpr int kStageBytes = B::kBytes + kColumns * 128;
   static constexpr int kStages = std::min(12, 200 * 1024 / kStageBytes);
-  static constexpr int kConsumerThreads = 256, kThreads = kConsumerThreads + 32;
+  static constexpr int kConsumerThreads = 2 * kRows, kThreads = kConsumerThreads + 32;
   using Barriers = StageBarriers<kStages>;
   static constexpr int kBarriers = kStages * kStageBytes;
   static constexpr int kSharedBytes = kBarriers + static_cast<int>(sizeof(Barriers));
-  // Sums take the place of stages: 128 for each row of C. Eight rows beside two columns are in all banks.
+  // Sums take the place of stages: kRows for each row of C. Eight rows beside two columns are in all banks.
   static constexpr int kPitch = kRows + 4;
   static_assert(kColumns * kPitch * static_cast<int>(sizeof(float)) <= kBarriers);
 
@@ -57,18 +58,38 @@ struct ThinTile {
   }
 };
 
+/// Neighbours of a row of C, of which those outside do not count.
+template <class Out, class T, int kCount>
+__device__ void store_as(HalfOperands<T> const& p, int row, int col,
+                         Vector<float, kCount> const& sums) {
+  if (col + kCount <= p.n) return update<Out>(p, row, col, sums);
+#pragma unroll
+  for (int i = 0; i < kCount; ++i) {
+    if (col + i < p.n) update<Out>(p, row, col + i, Vector<float, 1>{{sums.x[i]}});
+  }
+}
+template <class T, int kCount>
+__device__ void store(HalfOperands<T> const& p, int row, int col,
+                      Vector<float, kCount> const& sums) {
+  p.is_c_f32 ? store_as<float>(p, row, col, sums) : store_as<T>(p, row, col, sums);
+}
+
 // Shared memory: stage 0 (columns of B, rows of A), stage 1 ..., full, empty.
-template <class T, int kColumns, ptx::Major kMajor>
-__global__ void __launch_bounds__(ThinTile<T, kColumns>::kThreads, 1)
+template <class T, int kColumns, int kRows, ptx::Major kMajor>
+__global__ void __launch_bounds__(ThinTile<T, kColumns, kRows>::kThreads, 1)
     gemm_wgmma_thin_kernel(const __grid_constant__ ptx::TensorMap a,
                            const __grid_constant__ ptx::TensorMap b, HalfOperands<T> p, int parts,
                            bool has_early_b) {
-  using Tile = ThinTile<T, kColumns>;
+  using Tile = ThinTile<T, kColumns, kRows>;
   QUAD_DYNAMIC_SHARED(unsigned char, shared);
   auto& barriers = *reinterpret_cast<typename Tile::Barriers*>(shared + Tile::kBarriers);
-  int const first_col = static_cast<int>(blockIdx.x) / parts * Tile::kRows;
+  int const first_col = static_cast<int>(blockIdx.x) / parts * kRows;
   int const part = static_cast<int>(blockIdx.x) % parts;
-  if (threadIdx.x == 0) barriers.init(1, Tile::kConsumerThreads / 32);
+  if (threadIdx.x == 0) {
+    ptx::tensor_map_prefetch(a);
+    ptx::tensor_map_prefetch(b);
+    barriers.init(1, Tile::kConsumerThreads / 32);
+  }
   __syncthreads();  // the barriers are ready
   int const k_tiles = divide_up(p.k, Tile::kStageK);
   auto const first_tile = [&](int of) {
@@ -144,38 +165,43 @@ __global__ void __launch_bounds__(ThinTile<T, kColumns>::kThreads, 1)
     ptx::cluster_wait();
   };
   meet();  // all sums are there
-  int const share = Tile::kRows / parts;
+  // Four neighbours for each thread at a time, of all blocks on their way before the first is added.
+  constexpr int kEach = 4;
+  int const share = kRows / parts;
 #pragma unroll 1
-  for (int e = static_cast<int>(threadIdx.x); e < share * p.m; e += Tile::kThreads) {
+  for (int e = static_cast<int>(threadIdx.x) * kEach; e < share * p.m;
+       e += Tile::kThreads * kEach) {
     int const at = e / share * Tile::kPitch + part * share + e % share;
-    Vector<float, 1> sum{};
-    for (int from = 0; from < parts; ++from) {
+    Vector<float, kEach> of_parts[kMaxParts]{};
+#pragma unroll
+    for (int from = 0; from < kMaxParts; ++from) {
+      if (from >= parts) continue;
       float* const other = parts == 1 ? sums : ptx::cluster_map(sums, static_cast<unsigned>(from));
-      sum.x[0] += other[at];
+      of_parts[from] = *reinterpret_cast<Vector<float, kEach> const*>(other + at);
     }
-    int const row = e / share, col = first_col + part * share + e % share;
-    if (col >= p.n) continue;
-    if (p.is_c_f32) {
-      update<float>(p, row, col, sum);
-    } else {
-      update<T>(p, row, col, sum);
+    Vector<float, kEach> sum{};
+#pragma unroll
+    for (int from = 0; from < kMaxParts; ++from) {
+#pragma unroll
+      for (int i = 0; i < kEach; ++i) sum.x[i] += of_parts[from].x[i];
     }
+    store(p, e / share, first_col + part * share + e % share, sum);
   }
   meet();  // nobody reads this block's sums any more
 }
 
-template <class T, int kColumns, ptx::Major kMajor>
-void launch_as(Problem const& problem, device::StreamView stream) {
-  using Tile = ThinTile<T, kColumns>;
+template <class T, int kColumns, int kRows, ptx::Major kMajor>
+void launch_tiles(Problem const& problem, device::StreamView stream) {
+  using Tile = ThinTile<T, kColumns, kRows>;
   auto const p = half_operands<T>(problem);
-  int const tiles = divide_up(p.n, Tile::kRows), k_tiles = divide_up(p.k, Tile::kStageK);
-  constexpr int kMaxParts = 8, kMinStages = 4;
+  int const tiles = divide_up(p.n, kRows), k_tiles = divide_up(p.k, Tile::kStageK);
+  constexpr int kMinStages = 4;
   int parts = 1;
   while (parts < kMaxParts && tiles * parts * 2 <= stream.facts().multiprocessors &&
          k_tiles >= parts * 2 * kMinStages) {
     parts *= 2;
   }
-  QUAD_LAUNCH((gemm_wgmma_thin_kernel<T, kColumns, kMajor>),
+  QUAD_LAUNCH((gemm_wgmma_thin_kernel<T, kColumns, kRows, kMajor>),
               (LaunchShape{.grid = static_cast<unsigned>(tiles * parts),
                            .block = Tile::kThreads,
                            .shared_bytes = Tile::kSharedBytes,
@@ -183,6 +209,14 @@ void launch_as(Problem const& problem, device::StreamView stream) {
                            .overlaps_previous = true}),
               stream, Tile::map_of_a(problem.a), Tile::B::map_of(problem.b, kMajor), p, parts,
               problem.has_early_b);
+}
+
+/// More tiles than multiprocessors, and the second wave has few: then twice as wide ones.
+template <class T, int kColumns, ptx::Major kMajor>
+void launch_as(Problem const& problem, device::StreamView stream) {
+  bool const is_wide = problem.n() > 128 * std::int64_t{stream.facts().multiprocessors};
+  is_wide ? launch_tiles<T, kColumns, 256, kMajor>(problem, stream)
+          : launch_tiles<T, kColumns, 128, kMajor>(problem, stream);
 }
 
 void launch(Problem const& problem, device::StreamView stream) {
