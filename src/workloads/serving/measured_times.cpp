@@ -37,7 +37,12 @@ class Times {
   /// Of layers, and of what is before and behind them.
   void add_rows(Points& layers, Points& ends) {
     layers.y = ends.y = {0};
-    for (std::int64_t const rows : axis(1, extent_.rows)) {
+    std::vector<std::int64_t> const even = axis(1, extent_.rows);
+    std::set<std::int64_t> all{even.begin(), even.end()};
+    // Behind the last of a class there are other kernels.
+    for (std::int64_t const last : classes_of(extent_))
+      all.insert(std::min(last + 1, extent_.rows));
+    for (std::int64_t const rows : all) {
       if (is_too_long(layers, rows, 1)) break;
       std::vector<Piece> pieces;
       for (std::int64_t i = 0; i < rows; ++i) pieces.push_back(piece(1, 0, i < extent_.sequences));
