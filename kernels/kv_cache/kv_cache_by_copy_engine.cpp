@@ -91,6 +91,7 @@ extern constinit Variant<Problem> const by_copy_engine{
      .types = {core::DataType::f32, core::DataType::f16, core::DataType::bf16},
      .needs = {.other = "whole blocks"},
      .preference = 2,
+     .batch_invariant = true,
      .source = "own",
      .summary = "a call of the driver for each block of k and of v"},
     launch,

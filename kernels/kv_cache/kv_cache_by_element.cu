@@ -98,6 +98,7 @@ extern constinit Variant<Problem> const by_element{
      .where = Where::cuda,
      .types = {core::DataType::f32, core::DataType::f16, core::DataType::bf16},
      .preference = 1,
+     .batch_invariant = true,
      .source = "own",
      .summary = "an element of k and of v for each thread"},
     QUAD_KERNEL_LAUNCH(launch)};

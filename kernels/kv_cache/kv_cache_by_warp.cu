@@ -147,6 +147,7 @@ extern constinit Variant<Problem> const by_warp{
      .types = {core::DataType::f32, core::DataType::f16, core::DataType::bf16},
      .needs = {.ld_bytes = 16, .alignment = 16},
      .preference = 10,
+     .batch_invariant = true,
      .source = "own",
      .summary = "a token or part of a block for each warp, in words of 16 bytes"},
     QUAD_KERNEL_LAUNCH(launch)};

@@ -65,6 +65,7 @@ extern constinit Variant<Problem> const reference{
      .role = Role::reference,
      .where = Where::host,
      .types = {core::DataType::f32, core::DataType::f16, core::DataType::bf16},
+     .batch_invariant = true,
      .source = "own",
      .summary = "element by element, one thread"},
     launch};

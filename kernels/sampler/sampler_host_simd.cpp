@@ -42,6 +42,7 @@ extern constinit Variant<Problem> const host_simd{
      .where = Where::host,
      .types = {core::DataType::f32, core::DataType::f16, core::DataType::bf16},
      .preference = 10,
+     .batch_invariant = true,
      .source = "own",
      .summary = "requests on all threads, the likeliest by partition"},
     launch};

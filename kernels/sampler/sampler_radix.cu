@@ -275,6 +275,7 @@ extern constinit Variant<Problem> const radix{
      .where = Where::cuda,
      .types = {core::DataType::f32, core::DataType::f16, core::DataType::bf16},
      .preference = 10,
+     .batch_invariant = true,
      .source = "own",
      .summary = "boundaries of the likeliest by digits of keys, in whole numbers"},
     QUAD_KERNEL_LAUNCH(launch)};

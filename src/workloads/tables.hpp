@@ -112,6 +112,12 @@ std::size_t max_scratch(kernels::Variants<Problem> const& table, Problem const& 
   return bytes;
 }
 
+template <class Problem>
+void give_scratch(Problem& problem, device::Buffer<std::byte> const& scratch) {
+  problem.scratch = scratch.data();
+  problem.scratch_bytes = scratch.bytes();
+}
+
 /// As much of it, which the problem gets.
 template <class Problem>
 device::Buffer<std::byte> allocate_scratch(kernels::Variants<Problem> const& table,
@@ -119,8 +125,7 @@ device::Buffer<std::byte> allocate_scratch(kernels::Variants<Problem> const& tab
                                            comm::World const& world) {
   device::Buffer<std::byte> scratch =
       allocate_scratch(max_scratch(table, problem, selected, world.device().facts()), world);
-  problem.scratch = scratch.data();
-  problem.scratch_bytes = scratch.bytes();
+  give_scratch(problem, scratch);
   return scratch;
 }
 

@@ -2,7 +2,6 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "workloads/decoder/decoder.hpp"
 
-#include "measure/best_rows.hpp"
 #include "workloads/decoder/check.hpp"
 #include "workloads/tables.hpp"
 
@@ -183,10 +182,7 @@ class Decoder final : public measure::Workload {
       for (std::size_t w = 0; w < kWeights; ++w) {
         device::MatrixView const& view = layers_[l].weights[w];
         sources_[l].weights[w] = of_weights();
-        for (WeightRows const& rows : decoder::rows_of(static_cast<Weight>(w), shape_)) {
-          fill(view.block(rows.first, 0, rows.count, view.cols),
-               block_from(rows.global_row, rows.global_column), sources_[l].weights[w], world);
-        }
+        fill_weight(view, static_cast<Weight>(w), shape_, sources_[l].weights[w], world);
       }
       std::uint64_t const of_pool = tag + (is_shared_ ? of_rank << 16 : 0);
       sources_[l].k_pool = Source{case_.data, seed, of_pool};
@@ -295,10 +291,7 @@ class Decoder final : public measure::Workload {
                       kernels::Variant<gemm::Problem> const& row, gemm::Problem const& product) {
     device::StreamView const stream = world.stream();
     auto const add_up = [&](std::int64_t piece) {
-      device::MatrixView const& c = piece_of(product, piece).c;
-      comm::Piece const sum{c.data, static_cast<std::size_t>(bytes_of(c))};
-      return channel_->allreduce({sum.data, sum.bytes}, sum, case_.type, comm::ReduceOp::sum,
-                                 stream);
+      return decoder::add_up(*channel_, piece_of(product, piece).c, stream);
     };
     std::vector<comm::Request> under_way;
     for (std::int64_t i = 0; i < pieces_ && leg != measure::Leg::communicate; ++i) {
@@ -389,27 +382,16 @@ class Decoder final : public measure::Workload {
     }
     product_scratch_ = allocate_scratch(most.of_products, world);
     attention_scratch_ = allocate_scratch(most.of_attention, world);
-    auto const give = [](auto& problem, device::Buffer<std::byte>& scratch) {
-      problem.scratch = scratch.data();
-      problem.scratch_bytes = scratch.bytes();
-    };
     for (Problems& problems : problems_) {
-      for (gemm::Problem& product : problems.products) give(product, product_scratch_);
-      for (auto& chunk : problems.chunks) give(chunk.attention, attention_scratch_);
-      give(problems.decode, attention_scratch_);
+      decoder::give_scratch(problems, product_scratch_, attention_scratch_);
     }
     for (auto& [variant, rows] : rows_) {
       if (variant->role != Role::own) continue;
       for (std::size_t i = 0; i < kProducts; ++i) {
         auto& candidates = rows.products[i];
-        std::vector<kernels::Ranked> const ranked = kernels::rank(
-            candidates.size(),
-            [&](std::size_t candidate) {
-              candidates[candidate]->launch(as_launched(static_cast<Product>(i)), world.stream());
-              return true;
-            },
-            world.stream(), measure::BestRows::kEffort);
-        std::swap(candidates.front(), candidates[ranked.front().candidate]);
+        std::size_t const fastest =
+            fastest_of(candidates, as_launched(static_cast<Product>(i)), world.stream());
+        std::swap(candidates.front(), candidates[fastest]);
       }
     }
   }

@@ -3,6 +3,7 @@
 #include "workloads/decoder/layer.hpp"
 
 #include "device/device.hpp"
+#include "measure/best_rows.hpp"
 #include "workloads/tables.hpp"
 
 #include <fmt/format.h>
@@ -234,6 +235,40 @@ rowwise::Problem last_norm_of(Shape const& shape, Tensors const& last,
   return norm_of_sum(shape, weights, last.second_sum, last.down, sum, normed);
 }
 
+void fill_weight(device::MatrixView const& view, Weight weight, Shape const& shape,
+                 Source const& source, comm::World const& world) {
+  for (WeightRows const& rows : rows_of(weight, shape)) {
+    fill(view.block(rows.first, 0, rows.count, view.cols),
+         block_from(rows.global_row, rows.global_column), source, world);
+  }
+}
+
+void give_scratch(Problems& problems, device::Buffer<std::byte> const& of_products,
+                  device::Buffer<std::byte> const& of_attention) {
+  for (gemm::Problem& product : problems.products) workloads::give_scratch(product, of_products);
+  for (auto& chunk : problems.chunks) workloads::give_scratch(chunk.attention, of_attention);
+  workloads::give_scratch(problems.decode, of_attention);
+}
+
+comm::Request add_up(comm::Channel& channel, device::MatrixView const& c,
+                     device::StreamView stream) {
+  comm::Piece const sum{c.data, static_cast<std::size_t>(bytes_of(c))};
+  return channel.allreduce({sum.data, sum.bytes}, sum, c.type, comm::ReduceOp::sum, stream);
+}
+
+std::size_t fastest_of(Candidates<gemm::Problem> const& candidates, gemm::Problem const& problem,
+                       device::StreamView stream) {
+  if (candidates.size() < 2) return 0;
+  std::vector<kernels::Ranked> const ranked = kernels::rank(
+      candidates.size(),
+      [&](std::size_t candidate) {
+        candidates[candidate]->launch(problem, stream);
+        return true;
+      },
+      stream, measure::BestRows::kEffort);
+  return ranked.front().candidate;
+}
+
 Rows rows_of(Problems const& problems, kernels::Role role, device::Kind kind,
              device::Facts const& facts, bool invariant) {
   Rows rows;
@@ -260,17 +295,12 @@ Rows rows_of(Problems const& problems, kernels::Role role, device::Kind kind,
   for (rowwise::Problem const& rotary : problems.rotary) {
     rows.rotary = find("rotary positions", rowwise::variants(), rotary, role);
   }
-  // Of copies each row leaves the same bits.
-  auto const of_cache = [&](std::string_view name, kernels::kv_cache::Problem const& problem) {
-    bool const were = std::exchange(invariant, false);
-    auto found = find(name, kv_cache::variants(), problem, role);
-    invariant = were;
-    return found;
-  };
-  rows.write = of_cache("writes to the cache", problems.write);
+  rows.write = find("writes to the cache", kv_cache::variants(), problems.write, role);
   for (Problems::Chunk const& chunk : problems.chunks) {
     rows.chunks = find("attention", attention::variants(), chunk.attention, role);
-    if (chunk.read.count > 0) rows.read = of_cache("reads of the cache", chunk.read);
+    if (chunk.read.count > 0) {
+      rows.read = find("reads of the cache", kv_cache::variants(), chunk.read, role);
+    }
   }
   if (problems.decode.shape.tokens > 0) {
     // The vendor's has no table of blocks.

@@ -7,6 +7,7 @@
 #include "kv_cache/kv_cache.hpp"
 #include "paged_decode/paged_decode.hpp"
 #include "rowwise/rowwise.hpp"
+#include "workloads/data.hpp"
 #include "workloads/decoder/step.hpp"
 #include "workloads/tables.hpp"
 
@@ -109,6 +110,19 @@ kernels::rowwise::Problem last_norm_of(Shape const& shape, Tensors const& last,
                                        device::MatrixView const& weights,
                                        device::MatrixView const& sum,
                                        device::MatrixView const& normed);
+
+/// Weights of a layer by the generator, of which a part has its rows.
+void fill_weight(device::MatrixView const& view, Weight weight, Shape const& shape,
+                 Source const& source, comm::World const& world);
+/// Of the products, and of attention.
+void give_scratch(Problems& problems, device::Buffer<std::byte> const& of_products,
+                  device::Buffer<std::byte> const& of_attention);
+/// The sum of what ranks that share a model have of a product.
+comm::Request add_up(comm::Channel& channel, device::MatrixView const& part_of_sum,
+                     device::StreamView stream);
+/// Which of the rows is the fastest, in a search.
+std::size_t fastest_of(Candidates<kernels::gemm::Problem> const& candidates,
+                       kernels::gemm::Problem const& problem, device::StreamView stream);
 
 /// Which row computes each part; where there are several, the first, or one that was timed.
 struct Rows {

@@ -2,7 +2,6 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "workloads/serving/execution.hpp"
 
-#include "measure/best_rows.hpp"
 #include "workloads/tables.hpp"
 
 #include <fmt/format.h>
@@ -23,7 +22,7 @@ Execution::Execution(comm::World& world, Extent const& extent, std::uint64_t see
     : world_{world},
       extent_{resolved(extent, world.device().kind(), world.device().facts())},
       shape_{shape_of(extent, shared == nullptr ? 0 : world.rank())},
-      layers_{layers_of(extent)},
+      layers_(static_cast<std::size_t>(extent.model.layers), layer_of(extent)),
       ends_{extent},
       moving_{world.device(), "swaps"},
       begin_{world.device()},
@@ -110,12 +109,8 @@ void Execution::fill(std::uint64_t seed) {
     for (std::size_t w = 0; w < decoder::kWeights; ++w) {
       device::MatrixView const& view = layers_[l].weights[w];
       sources_[l].weights[w] = {core::DataKind::uniform, seed, tag++};
-      for (decoder::WeightRows const& rows :
-           decoder::rows_of(static_cast<decoder::Weight>(w), shape_)) {
-        workloads::fill(view.block(rows.first, 0, rows.count, view.cols),
-                        block_from(rows.global_row, rows.global_column), sources_[l].weights[w],
-                        world_);
-      }
+      decoder::fill_weight(view, static_cast<decoder::Weight>(w), shape_, sources_[l].weights[w],
+                           world_);
     }
   }
 }
@@ -133,18 +128,9 @@ void Execution::choose() {
   }
   workloads::fill(ends_.selected, whole(ends_.selected.rows, ends_.selected.cols),
                   {core::DataKind::uniform, seed_, 1}, world_);
-  auto const fastest = [&](auto& candidates, gemm::Problem problem) {
-    problem.scratch = product_scratch_.data();
-    problem.scratch_bytes = product_scratch_.bytes();
-    if (candidates.size() < 2) return;
-    std::vector<kernels::Ranked> const ranked = kernels::rank(
-        candidates.size(),
-        [&](std::size_t i) {
-          candidates[i]->launch(problem, world_.stream());
-          return true;
-        },
-        world_.stream(), measure::BestRows::kEffort);
-    std::swap(candidates.front(), candidates[agreed(ranked.front().candidate)]);
+  auto const put_fastest_first = [&](auto& candidates, gemm::Problem const& problem) {
+    std::size_t const fastest = agreed(decoder::fastest_of(candidates, problem, world_.stream()));
+    std::swap(candidates.front(), candidates[fastest]);
   };
   for (std::int64_t const tokens : classes_of(extent_)) {
     // A kernel for steps of all sizes is chosen for what most steps have: a token of each sequence.
@@ -155,14 +141,14 @@ void Execution::choose() {
     decoder::Problems const all = problems(0);
     decoder::Rows rows = decoder::rows_of(all, Role::own, kind, facts, extent_.deterministic);
     QUAD_REQUIRE(rows.missing.empty(), "serving: " + rows.missing);
-    for (std::size_t i = 0; i < decoder::kProducts; ++i) fastest(rows.products[i], all.products[i]);
+    for (std::size_t i = 0; i < decoder::kProducts; ++i) {
+      put_fastest_first(rows.products[i], all.products[i]);
+    }
     rows_[tokens] = std::move(rows);
     RowsOfEnds ends{extent_, usual, kind, facts};
     QUAD_REQUIRE(ends.has_all(), "serving: a part of a step has no row");
     std::int64_t const drawn = std::min(usual, drawn_at_once(extent_));
-    fastest(ends.logits,
-            logits_of(ends_.selected.block(0, 0, drawn, ends_.selected.cols), ends_.words,
-                      ends_.logits.block(0, 0, drawn, ends_.logits.cols)));
+    put_fastest_first(ends.logits, logits_product(drawn));
     of_logits_[tokens] = ends.logits.front();
     embed_ = ends.embed.front();
     draw_ = ends.draw.front();
@@ -204,14 +190,22 @@ decoder::Problems Execution::problems(std::size_t layer) const {
   if (layer > 0) before = of_layer(layer - 1, staged_.rows);
   decoder::Problems all = decoder::problems_of(shape_, staged_.attending, tensors,
                                                layer > 0 ? &before : nullptr, staged_.places);
-  auto const give = [](auto& problem, device::Buffer<std::byte> const& scratch) {
-    problem.scratch = scratch.data();
-    problem.scratch_bytes = scratch.bytes();
-  };
-  for (gemm::Problem& product : all.products) give(product, product_scratch_);
-  for (auto& chunk : all.chunks) give(chunk.attention, attention_scratch_);
-  give(all.decode, attention_scratch_);
+  decoder::give_scratch(all, product_scratch_, attention_scratch_);
   return all;
+}
+
+/// Of so many tokens that are drawn.
+gemm::Problem Execution::logits_product(std::int64_t drawn) const {
+  gemm::Problem problem =
+      logits_of(ends_.selected.block(0, 0, drawn, ends_.selected.cols), ends_.words,
+                ends_.logits.block(0, 0, drawn, ends_.logits.cols));
+  give_scratch(problem, product_scratch_);
+  return problem;
+}
+
+std::int32_t Execution::slot_of(std::vector<BlockId> const& blocks, std::int64_t token) const {
+  std::int64_t const block = blocks[static_cast<std::size_t>(token / extent_.block)];
+  return static_cast<std::int32_t>(block * extent_.block + token % extent_.block);
 }
 
 void Execution::stage(std::vector<Piece> const& pieces, std::int64_t rows,
@@ -234,9 +228,7 @@ void Execution::stage(std::vector<Piece> const& pieces, std::int64_t rows,
     }
     words.push_back(piece.tokens[static_cast<std::size_t>(t)]);
     positions.push_back(static_cast<std::int32_t>(position));
-    slots.push_back(static_cast<std::int32_t>(
-        piece.blocks[static_cast<std::size_t>(position / extent_.block)] * extent_.block +
-        position % extent_.block));
+    slots.push_back(slot_of(piece.blocks, position));
     piece_of_row.push_back(index);
   };
   auto const is_single = [&](Piece const& piece) {
@@ -267,9 +259,7 @@ void Execution::stage(std::vector<Piece> const& pieces, std::int64_t rows,
                                 .before = piece.before,
                                 .first_slot = std::ssize(slots_of_chunks)});
     for (std::int64_t t = 0; t < piece.before; ++t) {
-      slots_of_chunks.push_back(static_cast<std::int32_t>(
-          piece.blocks[static_cast<std::size_t>(t / extent_.block)] * extent_.block +
-          t % extent_.block));
+      slots_of_chunks.push_back(slot_of(piece.blocks, t));
     }
     std::size_t const first = slots.size();
     for (std::int64_t t = 0; t < std::ssize(piece.tokens); ++t) add(i, t);
@@ -338,10 +328,7 @@ void Execution::run_layer(std::size_t layer, bool has_attention) {
       [&](decoder::Product product) {
         rows.products[product].front()->launch(all.products[product], world_.stream());
         if (channel_ == nullptr) return;
-        device::MatrixView const& c = all.products[product].c;
-        comm::Piece const sum{c.data, static_cast<std::size_t>(bytes_of(c))};
-        channel_
-            ->allreduce({sum.data, sum.bytes}, sum, c.type, comm::ReduceOp::sum, world_.stream())
+        decoder::add_up(*channel_, all.products[product].c, world_.stream())
             .wait_on(world_.stream());
       },
       [&] {
@@ -358,14 +345,11 @@ void Execution::draw() {
   auto const all = std::ssize(staged_.drawn);
   for (std::int64_t first = 0; first < all; first += ends_.selected.rows) {
     std::int64_t const count = std::min(ends_.selected.rows, all - first);
-    device::MatrixView const selected = ends_.selected.block(0, 0, count, ends_.selected.cols),
-                             logits = ends_.logits.block(0, 0, count, ends_.logits.cols);
-    embed_->launch(rows_of_table(last.normed, selected, staged_.selected + first), world_.stream());
-    gemm::Problem product = logits_of(selected, ends_.words, logits);
-    product.scratch = product_scratch_.data();
-    product.scratch_bytes = product_scratch_.bytes();
+    gemm::Problem const product = logits_product(count);
+    embed_->launch(rows_of_table(last.normed, product.a, staged_.selected + first),
+                   world_.stream());
     of_logits_.lower_bound(count)->second->launch(product, world_.stream());
-    sampler::Problem problem = drawing(extent_, logits);
+    sampler::Problem problem = drawing(extent_, product.c);
     problem.seed = seed_;
     problem.requests = staged_.numbers + first;
     problem.positions = staged_.positions + first;
@@ -386,6 +370,7 @@ void Execution::draw() {
 void Execution::enqueue(bool has_layers, bool has_attention) {
   embed();
   for (std::size_t layer = 0; layer < layers_.size() && has_layers; ++layer) {
+    if (!staged_.moves.empty()) world_.stream().wait(moved_[layer]);
     run_layer(layer, has_attention);
   }
   draw();
@@ -465,14 +450,8 @@ double Execution::run(std::vector<Piece> pieces, std::int64_t rows,
     std::int64_t const here = std::min(rows, extent_.rows);
     stage(taken, here, is_first ? moves : std::span<BlockMove const>{});
     rows -= here;
-    bool const has_moves = !staged_.moves.empty();
-    if (has_moves) move_blocks();
-    embed();
-    for (std::size_t layer = 0; layer < layers_.size(); ++layer) {
-      if (has_moves) stream.wait(moved_[layer]);
-      run_layer(layer, true);
-    }
-    draw();
+    if (!staged_.moves.empty()) move_blocks();
+    enqueue(true, true);
     collect();
     bool const is_swap = std::ranges::any_of(
         staged_.moves, [](Moves const& group) { return group.kind != BlockMove::Kind::copy; });
@@ -507,6 +486,18 @@ std::vector<BlockId> Execution::blocks_of(Sequence const& sequence) const {
   return blocks;
 }
 
+/// Tokens [first, last) of a request and what was made of it.
+std::vector<std::int32_t> Execution::words_of(Request const& request,
+                                              std::vector<std::int32_t> const& made,
+                                              std::int64_t first, std::int64_t last) const {
+  std::vector<std::int32_t> words;
+  for (std::int64_t t = first; t < last; ++t) {
+    words.push_back(t < request.prompt ? hashes_->word(request, t, extent_.vocabulary)
+                                       : made[static_cast<std::size_t>(t - request.prompt)]);
+  }
+  return words;
+}
+
 double Execution::execute(StepWork const& work, std::span<Part const> parts,
                           std::span<BlockMove const> moves) {
   std::vector<Piece> pieces;
@@ -521,15 +512,9 @@ double Execution::execute(StepWork const& work, std::span<Part const> parts,
                                              .first_drawn = is_complete ? tokens - 1 : tokens,
                                              .number = outputs_->number(request, sequence->sample),
                                              .samples = has_samples ? samples_ : 1});
-    std::vector<std::int32_t> const& made = outputs_->of(piece.number);
-    for (std::int64_t t = piece.before; t < sequence->cached; ++t) {
-      piece.tokens.push_back(t < request.prompt
-                                 ? hashes_->word(request, t, extent_.vocabulary)
-                                 : made[static_cast<std::size_t>(t - request.prompt)]);
-    }
+    piece.tokens = words_of(request, outputs_->of(piece.number), piece.before, sequence->cached);
   }
   return run(std::move(pieces), work.rows, moves);
 }
 
-/// Of each layer k, then v: tokens x kv_width.
 }  // namespace quadrille::workloads::serving

@@ -97,6 +97,8 @@ class Execution final : public Executor {
   std::int64_t tokens_that_fit();
   void run_layer(std::size_t layer, bool has_attention);
   std::size_t agreed(std::size_t choice) const;
+  kernels::gemm::Problem logits_product(std::int64_t drawn) const;
+  std::int32_t slot_of(std::vector<BlockId> const& blocks, std::int64_t token) const;
   void embed();
   void draw();
   /// Seconds of all passes that the pieces take.
@@ -106,6 +108,8 @@ class Execution final : public Executor {
   std::vector<std::vector<float>> read_cache(std::vector<BlockId> const& blocks,
                                              std::int64_t tokens);
   std::vector<BlockId> blocks_of(Sequence const& sequence) const;
+  std::vector<std::int32_t> words_of(Request const& request, std::vector<std::int32_t> const& made,
+                                     std::int64_t first, std::int64_t last) const;
   void judge(Kept const& kept, core::Case const& spec, Finding& finding);
 
   comm::World& world_;

@@ -12,15 +12,13 @@ namespace quadrille::workloads::serving {
 
 namespace kv_cache = kernels::kv_cache;
 
+/// Of each layer k, then v: tokens x kv_width.
 std::vector<std::vector<float>> Execution::read_cache(std::vector<BlockId> const& blocks,
                                                       std::int64_t tokens) {
-  std::vector<std::int32_t> slots;
-  for (std::int64_t t = 0; t < tokens; ++t) {
-    slots.push_back(static_cast<std::int32_t>(
-        blocks[static_cast<std::size_t>(t / extent_.block)] * extent_.block + t % extent_.block));
-  }
-  std::ranges::copy(slots, here_.data());
-  world_.stream().copy(there_.data(), here_.data(), slots.size() * sizeof(std::int32_t));
+  std::int32_t* const slots = here_.data();
+  for (std::int64_t t = 0; t < tokens; ++t) slots[t] = slot_of(blocks, t);
+  world_.stream().copy(there_.data(), slots,
+                       static_cast<std::size_t>(tokens) * sizeof(std::int32_t));
   kv_cache::Problem problem = moving(extent_, kv_cache::Action::read, tokens);
   problem.token_k = ends_.chunk_k.block(0, 0, tokens, ends_.chunk_k.cols);
   problem.token_v = ends_.chunk_v.block(0, 0, tokens, ends_.chunk_v.cols);
@@ -65,12 +63,9 @@ void Execution::judge(Kept const& kept, core::Case const& spec, Finding& finding
   std::vector<std::int32_t> const tokens = outputs_->of(kept.number);
   std::vector<float> const probabilities = drawn_probabilities_[kept.number];
   std::int64_t const prompt = kept.request.prompt;
-  Piece piece{.blocks = step.table, .first_drawn = prompt - 1, .number = kept.number};
-  for (std::int64_t t = 0; t < kept.tokens; ++t) {
-    piece.tokens.push_back(t < prompt ? hashes_->word(kept.request, t, extent_.vocabulary)
-                                      : tokens[static_cast<std::size_t>(t - prompt)]);
-  }
-  std::vector<std::int32_t> const words = piece.tokens;
+  std::vector<std::int32_t> const words = words_of(kept.request, tokens, 0, kept.tokens);
+  Piece const piece{
+      .blocks = step.table, .tokens = words, .first_drawn = prompt - 1, .number = kept.number};
   outputs_->of(kept.number).clear();
   drawn_probabilities_[kept.number].clear();
   auto const named = [&](std::string_view what) {
@@ -105,13 +100,11 @@ void Execution::judge(Kept const& kept, core::Case const& spec, Finding& finding
     run({piece}, kept.tokens, {});
   }
   std::vector<std::vector<float>> const want = read_cache(step.table, kept.tokens);
-  auto const differs = [&](bool is_wrong, auto const& describe) {
-    finding.check(is_wrong ? 2 : 0, 1, describe);
-  };
   for (std::size_t i = 0; i < tokens.size() && extent_.deterministic; ++i) {
     std::int32_t const token = outputs_->of(kept.number)[i];
     float const probability = drawn_probabilities_[kept.number][i];
-    differs(token != tokens[i] || probability != probabilities[i], [&] {
+    bool const is_same = token == tokens[i] && probability == probabilities[i];
+    finding.check(is_same ? 0 : 2, 1, [&] {
       return fmt::format(
           "token {} of the output of request {} on rank {}: expected {} of "
           "probability {:.9g}, as by itself, got {} of {:.9g}",

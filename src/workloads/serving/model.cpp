@@ -22,20 +22,21 @@ device::MatrixView matrix(core::DataType type, std::int64_t rows, std::int64_t c
   return {nullptr, type, rows, cols, cols};
 }
 
-/// What layers do not share.
-std::vector<device::MatrixView*> own_of(decoder::Tensors& layer) {
-  std::vector<device::MatrixView*> own{&layer.k_pool, &layer.v_pool};
-  for (device::MatrixView& weights : layer.weights) own.push_back(&weights);
-  return own;
-}
-
 decoder::Problems problems_of(Extent const& x, std::int64_t rows) {
   decoder::Places places;
   Ends const ends{x};
   places.chunk_k = ends.chunk_k;
   places.chunk_v = ends.chunk_v;
-  return decoder::problems_of(shape_of(x), any_attention(x, rows),
-                              of_tokens(layers_of(x).front(), rows), nullptr, places);
+  return decoder::problems_of(shape_of(x), any_attention(x, rows), of_tokens(layer_of(x), rows),
+                              nullptr, places);
+}
+
+/// Numbers of tokens, each four times the one before.
+std::vector<std::int64_t> sizes_of(Extent const& x) {
+  std::vector<std::int64_t> sizes;
+  for (std::int64_t rows = 16; rows < x.rows; rows *= 4) sizes.push_back(rows);
+  sizes.push_back(x.rows);
+  return sizes;
 }
 
 device::Kind kind_of(device::Facts const& facts) {
@@ -78,10 +79,8 @@ std::vector<device::MatrixView*> Ends::all() {
           &drawn, &probabilities, &chunk_k,   &chunk_v};
 }
 
-std::vector<decoder::Tensors> layers_of(Extent const& x) {
-  return std::vector(
-      static_cast<std::size_t>(x.model.layers),
-      decoder::unallocated(shape_of(x), x.rows, x.kv_tokens / x.block, true, x.type));
+decoder::Tensors layer_of(Extent const& x) {
+  return decoder::unallocated(shape_of(x), x.rows, x.kv_tokens / x.block, true, x.type);
 }
 
 decoder::Tensors of_tokens(decoder::Tensors layer, std::int64_t rows) {
@@ -143,24 +142,20 @@ RowsOfEnds::RowsOfEnds(Extent const& x, std::int64_t rows, device::Kind kind,
                        device::Facts const& facts) {
   Ends const ends{x};
   std::int64_t const width = x.model.width(), drawn = std::min(rows, drawn_at_once(x));
-  auto const find = [&](auto const& table, auto const& problem, bool invariant) {
-    return rows_taking(table, problem, Role::own, kind, facts, invariant);
+  auto const find = [&](auto const& table, auto const& problem) {
+    return rows_taking(table, problem, Role::own, kind, facts, x.deterministic);
   };
   device::MatrixView const selected = part(ends.selected, 0, 0, drawn, width),
                            logits_there = part(ends.logits, 0, 0, drawn, x.vocabulary);
-  logits = find(gemm::variants(), logits_of(selected, ends.words, logits_there), x.deterministic);
-  embed = find(rowwise::variants(), rows_of_table(ends.words, selected, nullptr), x.deterministic);
-  draw = find(sampler::variants(), drawing(x, logits_there), false);
-  copy = find(kv_cache::variants(), moving(x, kv_cache::Action::copy, 1), false);
-  swap = find(kv_cache::variants(), moving(x, kv_cache::Action::swap_out, 1), false);
+  logits = find(gemm::variants(), logits_of(selected, ends.words, logits_there));
+  embed = find(rowwise::variants(), rows_of_table(ends.words, selected, nullptr));
+  draw = find(sampler::variants(), drawing(x, logits_there));
+  copy = find(kv_cache::variants(), moving(x, kv_cache::Action::copy, 1));
+  swap = find(kv_cache::variants(), moving(x, kv_cache::Action::swap_out, 1));
 }
 
 std::vector<std::int64_t> classes_of(Extent const& x) {
-  if (x.deterministic) return {x.rows};
-  std::vector<std::int64_t> classes;
-  for (std::int64_t rows = 16; rows < x.rows; rows *= 4) classes.push_back(rows);
-  classes.push_back(x.rows);
-  return classes;
+  return x.deterministic ? std::vector{x.rows} : sizes_of(x);
 }
 
 Extent resolved(Extent x, device::Kind kind, device::Facts const& facts) {
@@ -174,11 +169,10 @@ Scratch scratch_of(Extent const& extent, device::Facts const& facts) {
   Extent const x = resolved(extent, kind_of(facts), facts);
   Scratch most;
   std::set<std::int64_t> counts{1};
-  for (std::int64_t rows : classes_of(x)) {
+  for (std::int64_t const rows : sizes_of(x)) {
     counts.insert(rows);
     counts.insert(std::min(rows + 1, x.rows));
   }
-  for (std::int64_t rows = 16; rows < x.rows; rows *= 4) counts.insert(rows);
   for (std::int64_t const rows : counts) {
     decoder::Problems const problems = problems_of(x, rows);
     decoder::Rows const chosen =
@@ -254,11 +248,11 @@ double memory_bytes(Extent const& extent) {
   Ends ends{x};
   double bytes = sizeof(std::int32_t) * static_cast<double>(staged_size(x));
   for (device::MatrixView const* view : ends.all()) bytes += bytes_of(*view);
-  std::vector<decoder::Tensors> layers = layers_of(x);
-  for (device::MatrixView const* view : own_of(layers.front())) {
-    bytes += bytes_of(*view) * static_cast<double>(x.model.layers);
-  }
-  for (device::MatrixView const* view : layers.front().written(false)) bytes += bytes_of(*view);
+  decoder::Tensors layer = layer_of(x);
+  double of_layer = bytes_of(layer.k_pool) + bytes_of(layer.v_pool);
+  for (device::MatrixView const& weights : layer.weights) of_layer += bytes_of(weights);
+  bytes += of_layer * static_cast<double>(x.model.layers);
+  for (device::MatrixView const* view : layer.written(false)) bytes += bytes_of(*view);
   return bytes;
 }
 

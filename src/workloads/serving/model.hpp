@@ -66,7 +66,7 @@ struct Ends {
   explicit Ends(Extent const& extent);
   std::vector<device::MatrixView*> all();
 };
-std::vector<decoder::Tensors> layers_of(Extent const& extent);
+decoder::Tensors layer_of(Extent const& extent);
 /// The first so many tokens.
 decoder::Tensors of_tokens(decoder::Tensors layer, std::int64_t rows);
 /// A step that has whatever a step may have, of so many tokens.
