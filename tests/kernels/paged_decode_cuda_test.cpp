@@ -1,6 +1,7 @@
 // SPDX-FileCopyrightText: 2026 The Quadrille developers
 // SPDX-License-Identifier: Apache-2.0
 #include "kernels/paged_decode_data.hpp"
+#include "support/expect_fails.hpp"
 #include "support/kernel_test.hpp"
 #include "support/rows.hpp"
 
@@ -72,6 +73,17 @@ TEST(PagedDecodeCuda, RefusesWhatVariantsDoNotTake) {
   if (test::kernel_mode() != test::KernelMode::gpu) return;
   EXPECT_EQ(reason("vendor", {.sequences = 2, .blocks = 6, .tokens = 96, .longest = 48}, nullptr),
             "");
+}
+
+/// It would write behind it.
+TEST(PagedDecodeCuda, RefusesTooLittleScratch) {
+  test::on_every_schedule([&](device::Device&, device::StreamView stream) {
+    Problem const problem = unallocated(
+        {.sequences = 1, .blocks = 40, .tokens = 600, .longest = 600}, core::DataType::f16);
+    Variant<Problem> const& variant = test::row(variants(), "paged_split", device::Kind::cuda);
+    EXPECT_GT(variant.scratch_bytes(problem, stream.facts()), 0U);
+    EXPECT_FAILS(variant.launch(problem, stream), "bytes of scratch memory, got 0");
+  });
 }
 
 }  // namespace
