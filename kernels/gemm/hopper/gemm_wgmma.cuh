@@ -127,18 +127,19 @@ struct StagedOperand {
 
   /// Starts the copies of part `part` of elements [first, first + kExtent) of m or n, and of k from
   /// k on.
+  template <ptx::L2Hint kHint = ptx::L2Hint::none>
   __device__ static void load(unsigned char* to, ptx::TensorMap const& map, ptx::Major major,
                               int first, int k, ptx::MBarrier* barrier, int part = 0) {
     if (major == ptx::Major::k) {
       int const at = part * (kExtent / kParts);
-      copy(to + at * 128, map, first + at, k, barrier);
+      copy<kHint>(to + at * 128, map, first + at, k, barrier);
     } else {
       constexpr int kBoxes = kExtent / kStageK;
 #pragma unroll
       for (int i = 0; i < kBoxes; i += kParts) {
         int const box = i + part;
         if (kBoxes % kParts != 0 && box >= kBoxes) break;
-        copy(to + box * kBoxBytes, map, k, first + box * kStageK, barrier);
+        copy<kHint>(to + box * kBoxBytes, map, k, first + box * kStageK, barrier);
       }
     }
   }
@@ -159,12 +160,13 @@ struct StagedOperand {
   }
 
  private:
+  template <ptx::L2Hint kHint>
   __device__ static void copy(unsigned char* to, ptx::TensorMap const& map, int row, int col,
                               ptx::MBarrier* barrier) {
     if constexpr (kParts == 1) {
-      ptx::tensor_load(to, map, row, col, barrier);
+      ptx::tensor_load<kHint>(to, map, row, col, barrier);
     } else {
-      ptx::tensor_load_multicast(to, map, row, col, barrier, (1U << kParts) - 1);
+      ptx::tensor_load_multicast<kHint>(to, map, row, col, barrier, (1U << kParts) - 1);
     }
   }
 };

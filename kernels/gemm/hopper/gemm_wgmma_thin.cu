@@ -7,19 +7,22 @@
 ///
 /// Technique    wgmma has 64 rows, of which a few rows of A would leave most unused, and 8 columns or
 ///              more: so rows of A are its columns, and columns of B its rows, in either order in
-///              memory. The time is that of reading B: a stage is 64 of k for 128 columns of B, or
-///              256, and the ring has as many as fit. Where few blocks would have all of C, those of a cluster
-///              share the k of a tile and add their sums up in each other's shared memory. Where B is known
-///              to be there the ring is filled before the kernel ahead has ended
+///              memory. The time is that of reading B: a stage is 64 of k for 64 columns of B, or
+///              128, and the ring has as many as fit. Where few blocks would have all of C, those of a cluster
+///              share the k of a tile and add their sums up in each other's shared memory; where many would,
+///              two are on a multiprocessor, and one reads while the other ends. B is the first that L2 lets
+///              go, which A and C stay in. Where B is known to be there the ring is filled before the kernel
+///              ahead has ended
 /// Before       wgmma_specialised
 /// Shapes       row-major, A as it is, B as it is or transposed; up to 128 rows; copies fill edges with zeros
-/// Work         2 m n k flop, of up to twice as many that are computed; traffic (n k + m k n / 128) 2 bytes
-/// Launch       288 threads, or 544, up to 203 KiB of shared memory, one block per multiprocessor; clusters of up to 8
+/// Work         2 m n k flop, of up to twice as many that are computed; traffic (n k + m k n / 64) 2 bytes
+/// Launch       160 threads, or 288, and up to 203 KiB of shared memory, or half of it; clusters of up to 8
 /// Accuracy     k eps w / 2 at worst, eps (sqrt(k) + 2) w for random data
 #include "common/overlap.cuh"
 #include "gemm/hopper/gemm_wgmma.cuh"
 
 #include <algorithm>
+#include <limits>
 #include <string>
 
 namespace quadrille::kernels::gemm {
@@ -30,13 +33,15 @@ constexpr int kMaxParts = 8;  // of k: blocks of a cluster
 
 #ifdef QUAD_KERNELS
 
-/// A tile of C: kColumns rows of it, kRows columns.
-template <class T, int kColumns, int kRows>
+/// A tile of C: kColumns rows of it, kRows columns. A multiprocessor has kResident.
+template <class T, int kColumns, int kResident>
 struct ThinTile {
   static constexpr int kStageK = 64;
+  // Each tile reads all of A, which is no more than it reads of B.
+  static constexpr int kRows = std::max(64, kColumns);
   using B = StagedOperand<kRows, T>;
   static constexpr int kStageBytes = B::kBytes + kColumns * 128;
-  static constexpr int kStages = std::min(12, 200 * 1024 / kStageBytes);
+  static constexpr int kStages = std::min(12, 200 * 1024 / kResident / kStageBytes);
   static constexpr int kConsumerThreads = 2 * kRows, kThreads = kConsumerThreads + 32;
   using Barriers = StageBarriers<kStages>;
   static constexpr int kBarriers = kStages * kStageBytes;
@@ -75,12 +80,13 @@ __device__ void store(HalfOperands<T> const& p, int row, int col,
 }
 
 // Shared memory: stage 0 (columns of B, rows of A), stage 1 ..., full, empty.
-template <class T, int kColumns, int kRows, ptx::Major kMajor>
-__global__ void __launch_bounds__(ThinTile<T, kColumns, kRows>::kThreads, 1)
+template <class T, int kColumns, int kResident, ptx::Major kMajor>
+__global__ void __launch_bounds__(ThinTile<T, kColumns, kResident>::kThreads, kResident)
     gemm_wgmma_thin_kernel(const __grid_constant__ ptx::TensorMap a,
                            const __grid_constant__ ptx::TensorMap b, HalfOperands<T> p, int parts,
                            bool has_early_b) {
-  using Tile = ThinTile<T, kColumns, kRows>;
+  using Tile = ThinTile<T, kColumns, kResident>;
+  constexpr int kRows = Tile::kRows;
   QUAD_DYNAMIC_SHARED(unsigned char, shared);
   auto& barriers = *reinterpret_cast<typename Tile::Barriers*>(shared + Tile::kBarriers);
   int const first_col = static_cast<int>(blockIdx.x) / parts * kRows;
@@ -102,8 +108,8 @@ __global__ void __launch_bounds__(ThinTile<T, kColumns, kRows>::kThreads, 1)
   bool const is_producer = threadIdx.x == Tile::kConsumerThreads;
   auto const load_b = [&](int t) {
     ptx::MBarrier* const full = barriers.producer_acquire(state, Tile::kStageBytes);
-    Tile::B::load(shared + state.stage * Tile::kStageBytes, b, kMajor, first_col, t * Tile::kStageK,
-                  full);
+    Tile::B::template load<ptx::L2Hint::evict_first>(shared + state.stage * Tile::kStageBytes, b,
+                                                     kMajor, first_col, t * Tile::kStageK, full);
   };
   int const early = has_early_b && is_producer ? min(end, begin + Tile::kStages) : begin;
   if (early > begin) {
@@ -190,18 +196,12 @@ __global__ void __launch_bounds__(ThinTile<T, kColumns, kRows>::kThreads, 1)
   meet();  // nobody reads this block's sums any more
 }
 
-template <class T, int kColumns, int kRows, ptx::Major kMajor>
-void launch_tiles(Problem const& problem, device::StreamView stream) {
-  using Tile = ThinTile<T, kColumns, kRows>;
+template <class T, int kColumns, int kResident, ptx::Major kMajor>
+void launch_tiles(Problem const& problem, int parts, device::StreamView stream) {
+  using Tile = ThinTile<T, kColumns, kResident>;
   auto const p = half_operands<T>(problem);
-  int const tiles = divide_up(p.n, kRows), k_tiles = divide_up(p.k, Tile::kStageK);
-  constexpr int kMinStages = 4;
-  int parts = 1;
-  while (parts < kMaxParts && tiles * parts * 2 <= stream.facts().multiprocessors &&
-         k_tiles >= parts * 2 * kMinStages) {
-    parts *= 2;
-  }
-  QUAD_LAUNCH((gemm_wgmma_thin_kernel<T, kColumns, kRows, kMajor>),
+  int const tiles = divide_up(p.n, Tile::kRows);
+  QUAD_LAUNCH((gemm_wgmma_thin_kernel<T, kColumns, kResident, kMajor>),
               (LaunchShape{.grid = static_cast<unsigned>(tiles * parts),
                            .block = Tile::kThreads,
                            .shared_bytes = Tile::kSharedBytes,
@@ -211,12 +211,42 @@ void launch_tiles(Problem const& problem, device::StreamView stream) {
               problem.has_early_b);
 }
 
-/// More tiles than multiprocessors, and the second wave has few: then twice as wide ones.
+/// Parts of k, and blocks on a multiprocessor.
+struct Division {
+  int parts = 1, resident = 1;
+};
+/// The one with which the multiprocessor that reads most reads least; of equals with small clusters.
+Division division_of(int tiles, int k_tiles, int multiprocessors) {
+  constexpr int kMinStages = 4;
+  Division best;
+  double least = std::numeric_limits<double>::infinity();
+  for (int const most : {2, kMaxParts}) {
+    for (int const resident : {2, 1}) {
+      for (int parts = 1; parts <= most && k_tiles >= parts * kMinStages; parts *= 2) {
+        int const blocks = tiles * parts, room = multiprocessors * resident;
+        // Where blocks follow others, the next must read while the one before ends. A cluster lies in a part of
+        // the chip, of 16 or 18 multiprocessors, some of which larger ones leave unused: of those that do not fit
+        // at once, a few would take as long as all before them.
+        bool const is_slow =
+            blocks > room ? resident == 1 || parts > 2 : parts > 2 && blocks > room / 8 * 7;
+        if (is_slow) continue;
+        double const load = static_cast<double>(divide_up(blocks, room) * resident) / parts;
+        if (load < least) best = {parts, resident};
+        least = std::min(least, load);
+      }
+    }
+  }
+  return best;
+}
+
 template <class T, int kColumns, ptx::Major kMajor>
 void launch_as(Problem const& problem, device::StreamView stream) {
-  bool const is_wide = problem.n() > 128 * std::int64_t{stream.facts().multiprocessors};
-  is_wide ? launch_tiles<T, kColumns, 256, kMajor>(problem, stream)
-          : launch_tiles<T, kColumns, 128, kMajor>(problem, stream);
+  using Tile = ThinTile<T, kColumns, 1>;
+  auto const [parts, resident] = division_of(
+      divide_up(static_cast<int>(problem.n()), Tile::kRows),
+      divide_up(static_cast<int>(problem.k()), Tile::kStageK), stream.facts().multiprocessors);
+  resident == 2 ? launch_tiles<T, kColumns, 2, kMajor>(problem, parts, stream)
+                : launch_tiles<T, kColumns, 1, kMajor>(problem, parts, stream);
 }
 
 void launch(Problem const& problem, device::StreamView stream) {
