@@ -70,6 +70,12 @@ void require_consistent(Problem const& problem) {
   Problem const like = unallocated(problem.shape, problem.q.type);
   QUAD_REQUIRE(is_like(problem.q, like.q),
                "paged_decode: q is not (sequences heads) x head_size without gaps");
+  std::int64_t const apart = problem.between_queries();
+  bool const is_aligned =
+      apart * static_cast<std::int64_t>(core::size_of(problem.q.type)) % 16 == 0;
+  QUAD_REQUIRE(apart >= problem.shape.heads * problem.shape.head_size && is_aligned,
+               "paged_decode: q_apart is less than the queries of a sequence have, or not whole 16 "
+               "bytes");
   QUAD_REQUIRE(is_like(problem.k, like.k) && is_like(problem.v, like.v),
                "paged_decode: k or v is not (blocks kv_heads block_size) x head_size without gaps, "
                "v not columns of latent keys, or of another type than q");

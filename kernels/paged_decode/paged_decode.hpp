@@ -44,10 +44,13 @@ struct Problem {
   static constexpr bool kNeedsScratch = true;
 
   Shape shape{};
-  device::MatrixView q;                   ///< sequences x heads rows of head_size, without gaps
-  device::MatrixView k;                   ///< blocks x kv_heads x block_size rows, without gaps
-  device::MatrixView v;                   ///< like k; latent: columns of k
-  device::MatrixView o;                   ///< like q, of value_size() columns
+  device::MatrixView q;  ///< sequences x heads rows of head_size, without gaps
+  device::MatrixView k;  ///< blocks x kv_heads x block_size rows, without gaps
+  device::MatrixView v;  ///< like k; latent: columns of k
+  device::MatrixView o;  ///< like q, of value_size() columns
+  /// Elements from the queries of a sequence to those of the next, whole 16 bytes, where there is more between
+  /// than the queries themselves, as in a product that has keys and values, too; else 0.
+  std::int64_t q_apart = 0;
   std::int32_t const* lengths = nullptr;  ///< of the sequences
   std::int32_t const* table = nullptr;    ///< sequences x blocks_of(longest)
   /// Blocks of the sequences before each: where its tokens begin in a pool without a table. Null where
@@ -56,6 +59,10 @@ struct Problem {
   /// On a GPU: as much as the variant's scratch_bytes() says, aligned to 256 bytes.
   void* scratch = nullptr;
   std::size_t scratch_bytes = 0;
+
+  std::int64_t between_queries() const {
+    return q_apart > 0 ? q_apart : shape.heads * shape.head_size;
+  }
 };
 
 /// A problem whose tensors have no memory yet.

@@ -47,6 +47,7 @@ struct Operands {
   int shift;  ///< 2^shift tokens a block
   int table_width;
   float scale;
+  std::int64_t between_queries;  ///< elements from those of a sequence to those of the next
 };
 
 template <class T>
@@ -65,7 +66,8 @@ Operands<T> operands(Problem const& problem) {
           static_cast<int>(x.group()),
           std::countr_zero(static_cast<std::uint64_t>(x.block_size)),
           static_cast<int>(x.blocks_of(x.longest)),
-          static_cast<float>(x.scale())};
+          static_cast<float>(x.scale()),
+          problem.between_queries()};
 }
 
 /// Where the tokens of a sequence lie for a head of keys: rows of k and v, by way of the table.
@@ -109,7 +111,7 @@ template <class T, int kHead>
 __device__ void copy_queries(Operands<T> const& p, int sequence, int kv_head,
                              attention::Tile<kHead> queries) {
   constexpr int kPieces = attention::Tile<kHead>::kPieces;
-  T const* const q = p.q + (static_cast<long long>(sequence) * p.heads + kv_head * p.group) * kHead;
+  T const* const q = p.q + sequence * p.between_queries + kv_head * p.group * kHead;
   for (int e = static_cast<int>(threadIdx.x); e < kRows * kPieces; e += kThreads) {
     int const row = e / kPieces, piece = e % kPieces;
     ptx::cp_async<kPieceBytes>(queries.at(row, piece), q + e * 8, row < p.group);

@@ -99,7 +99,8 @@ class Decoding {
   void add_block(std::int64_t row, float const* keys, float const* values, std::int64_t count,
                  Partial const& to) const {
     constexpr int kLanes = 16;  // partial sums of a score, which the compiler keeps in vectors
-    T const* const q = p_.q.as<T>() + row * kHead;
+    T const* const q =
+        p_.q.as<T>() + row / x_.heads * p_.between_queries() + row % x_.heads * kHead;
     float query[kHead];
     for (int e = 0; e < kHead; ++e) {
       query[e] = static_cast<float>(q[e]) * static_cast<float>(x_.scale());

@@ -27,7 +27,7 @@ struct Decoding {
   Unmanaged<T const*, typename Space::memory_space> q, k, v;
   Unmanaged<T*, typename Space::memory_space> o;
   Unmanaged<std::int32_t const*, typename Space::memory_space> lengths, table;
-  std::int64_t heads, kv_heads, block_size, table_width;
+  std::int64_t heads, kv_heads, block_size, table_width, between_queries;
   float scale;
 
   KOKKOS_FUNCTION void operator()(std::int64_t row) const {
@@ -40,7 +40,8 @@ struct Decoding {
       return ((block * kv_heads + kv_head) * block_size + token % block_size) * kHead;
     };
     float query[kHead], sum[kHead] = {};
-    for (int e = 0; e < kHead; ++e) query[e] = static_cast<float>(q(at(row * kHead + e))) * scale;
+    std::int64_t const first_query = sequence * between_queries + row % heads * kHead;
+    for (int e = 0; e < kHead; ++e) query[e] = static_cast<float>(q(at(first_query + e))) * scale;
     float largest = -Kokkos::Experimental::infinity_v<float>;
     float total = 0;
     for (std::int64_t begin = 0; begin < length; begin += kTokens) {
@@ -84,7 +85,8 @@ void decode(Space const& space, Problem const& p) {
   std::int64_t const width = x.blocks_of(x.longest);
   Kokkos::parallel_for(
       "quadrille::paged_decode", RangeOf<Space>{space, 0, p.o.rows},
-      Decoding<T, Space, kHead>{{static_cast<T const*>(p.q.data), size(p.q)},
+      Decoding<T, Space, kHead>{{static_cast<T const*>(p.q.data),
+                                 static_cast<std::size_t>(x.sequences * p.between_queries())},
                                 {static_cast<T const*>(p.k.data), size(p.k)},
                                 {static_cast<T const*>(p.v.data), size(p.v)},
                                 {static_cast<T*>(p.o.data), size(p.o)},
@@ -94,6 +96,7 @@ void decode(Space const& space, Problem const& p) {
                                 x.kv_heads,
                                 x.block_size,
                                 width,
+                                p.between_queries(),
                                 static_cast<float>(x.scale())});
 }
 

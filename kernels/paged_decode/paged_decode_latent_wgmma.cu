@@ -655,7 +655,7 @@ void launch_as(Problem const& problem, device::StreamView stream) {
                                          .type = problem.q.type,
                                          .dimensions = 3,
                                          .extents = {x.sequences, x.heads, kKey},
-                                         .strides = {x.heads * kKey, kKey},
+                                         .strides = {problem.between_queries(), kKey},
                                          .box = {1, kHeads, 64},
                                          .swizzle = ptx::Swizzle::bytes_128});
     auto const k = ptx::make_tensor_map_2d({.data = problem.k.data,

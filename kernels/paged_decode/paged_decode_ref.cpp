@@ -26,7 +26,7 @@ void decode(Problem const& problem) {
   for (std::int64_t row = 0; row < problem.o.rows; ++row) {
     std::int64_t const s = row / x.heads, kv_head = row % x.heads / x.group();
     std::int32_t const* const table = problem.table + s * x.blocks_of(x.longest);
-    T const* const q = problem.q.as<T>() + row * d;
+    T const* const q = problem.q.as<T>() + s * problem.between_queries() + row % x.heads * d;
     auto const place = [&](std::int64_t t) {
       std::int64_t const block = table[t / x.block_size];
       return (block * x.kv_heads + kv_head) * x.block_size + t % x.block_size;

@@ -54,6 +54,7 @@ std::size_t scratch_bytes(Problem const& p, device::Facts const& device) {
 std::string unsupported(Problem const& p) {
   Shape const& x = p.shape;
   if (x.latent) return unsupported_latent(p);
+  if (p.q_apart > 0) return "takes queries without gaps between sequences";
   bool const is_whole = x.tokens == x.sequences * x.longest && x.longest % x.block_size == 0 &&
                         x.blocks * x.block_size == x.tokens;
   if (!is_whole) {

@@ -25,6 +25,7 @@ TEST_P(PagedDecodeCudaTest, EqualsSums) {
   test::on_every_schedule([&](device::Device& device, device::StreamView stream) {
     for (Cache const& cache : caches) expect_right<core::f16>(device, stream, variant, cache);
     expect_right<core::bf16>(device, stream, variant, caches[0]);
+    expect_right<core::bf16>(device, stream, variant, caches[0], {}, 24);
     for (attention::Offsets const& offsets : attention::kOffsets) {
       if (is_latent && offsets.v > 0) continue;  // v has no memory of its own
       expect_right<core::f16>(device, stream, variant, caches[0], offsets);

@@ -177,18 +177,27 @@ Known<T> const& known(Cache const& cache, Rows rows) {
   return all.emplace(key, known_of<T>(cache, rows)).first->second;
 }
 
-/// False where the variant does not take the problem.
+/// False where the variant does not take the problem. `gap`: elements that are no queries, between those of two
+/// sequences.
 template <class T>
 bool expect_right(device::Device& device, device::StreamView stream,
                   Variant<Problem> const& variant, Cache const& cache,
-                  attention::Offsets const& offsets = {}) {
+                  attention::Offsets const& offsets = {}, std::int64_t gap = 0) {
   SCOPED_TRACE(testing::Message() << variant.name << " " << core::to_text(core::type_of<T>()) << " "
                                   << text_of(cache) << ", offsets " << offsets.q << offsets.k
-                                  << offsets.v << offsets.o);
+                                  << offsets.v << offsets.o << ", gap " << gap);
   bool const by_table = reads_table(variant);
   Known<T> const& one = known<T>(cache, by_table ? Rows::by_table : Rows::contiguous);
   Problem problem = one.problem;
-  test::DeviceArray<T> const q{device, stream, one.q, offsets.q},
+  std::vector<T> queries = one.q;
+  if (gap > 0) {
+    std::int64_t const of_sequence = problem.shape.heads * problem.shape.head_size;
+    problem.q_apart = of_sequence + gap;
+    for (std::int64_t s = problem.shape.sequences; s > 0; --s) {
+      queries.insert(queries.begin() + s * of_sequence, static_cast<std::size_t>(gap), T(9));
+    }
+  }
+  test::DeviceArray<T> const q{device, stream, queries, offsets.q},
       k{device, stream, one.k, offsets.k}, v{device, stream, one.v, offsets.v};
   test::DeviceArray<T> const o{device, stream, static_cast<std::int64_t>(one.elements.size()),
                                offsets.o};

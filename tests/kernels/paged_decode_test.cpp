@@ -17,7 +17,9 @@ using test::Host;
 
 template <class T>
 void expect_right(Host& host, Variant<Problem> const& variant, Cache const& cache) {
-  EXPECT_TRUE(expect_right<T>(*host.device, host.stream, variant, cache, {.o = 1}));
+  for (std::int64_t const gap : {0, 8}) {
+    EXPECT_TRUE(expect_right<T>(*host.device, host.stream, variant, cache, {.o = 1}, gap));
+  }
 }
 
 class PagedDecodeTest : public testing::TestWithParam<std::string_view> {};
