@@ -22,19 +22,39 @@ namespace quadrille::kernels::sampler {
 ///
 /// Weights are whole numbers, whose sums do not depend on their order, and the random number is a function of
 /// seed, request and position: so a token depends neither on the batch that it is drawn in, nor on threads.
+///
+/// Or a step of a beam search: rows are the beams of a request, one request behind the other. Each token i of a
+/// row makes a beam of
+///
+///   score + log(w_i / sum w) = score + (z_i - max z) / temperature - log(sum w / 2^40)
+///
+/// of which the request goes on with as many as it had, the largest first: of equals those of the first row, and of
+/// a row the likeliest.
 struct Problem {
   static constexpr std::string_view kOperation = "sampler";
+  static constexpr bool kNeedsScratch = true;
 
-  device::MatrixView logits;  ///< requests x vocabulary, without gaps
+  device::MatrixView logits;  ///< rows x vocabulary, without gaps: a row for each request, or beam
   double temperature = 1;
   std::int64_t top_k = 0;  ///< 0: all
   double top_p = 1;
   std::uint64_t seed = 1;
   std::int32_t const *requests = nullptr, *positions = nullptr;  ///< of the rows
-  device::MatrixView tokens;                                     ///< i32, 1 x requests
+  device::MatrixView tokens;                                     ///< i32, 1 x rows
   device::MatrixView
-      probabilities;  ///< f32, 1 x requests: of the token among those that it is drawn of
+      probabilities;  ///< f32, 1 x rows: of the token among those that it is drawn of
 
+  std::int64_t beams = 0;  ///< of a request; 0: tokens are drawn
+  float const* scores =
+      nullptr;  ///< of the rows' beams; -infinity: there is no such beam yet, but for the first
+  device::MatrixView
+      parents;  ///< i32, 1 x rows: which beam of its request each new one goes on from
+  device::MatrixView new_scores;  ///< f32, 1 x rows
+  /// On a GPU: as much as the variant's scratch_bytes() says.
+  void* scratch = nullptr;
+  std::size_t scratch_bytes = 0;
+
+  std::int64_t requests_count() const { return logits.rows / std::max<std::int64_t>(1, beams); }
   bool is_greedy() const { return temperature == 0; }
   bool has_top_k() const { return top_k > 0 && top_k < logits.cols; }
 };
@@ -42,6 +62,7 @@ struct Problem {
 inline constexpr double kWeightOfLargest = 0x1p40;
 inline constexpr int kIndexBits = 24;
 inline constexpr std::int64_t kMaxVocabulary = std::int64_t{1} << kIndexBits;
+inline constexpr std::int64_t kMaxBeams = 32;
 
 /// A share of [0, 1), in units of 2^-53.
 inline constexpr int kShareBits = 53;
@@ -76,7 +97,8 @@ QUAD_HD constexpr std::uint64_t key_of(float logit, std::int64_t index) {
 }
 
 /// A problem whose tensors have no memory yet.
-Problem unallocated(std::int64_t requests, std::int64_t vocabulary, core::DataType type);
+Problem unallocated(std::int64_t requests, std::int64_t vocabulary, core::DataType type,
+                    std::int64_t beams = 0);
 /// Why there is none, with the way out; empty where there is one.
 std::string error_of(Problem const& problem);
 /// Ends the job unless extents and types fit together.

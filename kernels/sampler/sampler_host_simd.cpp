@@ -3,7 +3,7 @@
 /// @file
 /// Next tokens on the threads of a host.
 ///
-///   the likeliest, or one drawn of the top_k likeliest that have top_p of the weight: sampler.hpp
+///   the likeliest, one drawn of the top_k likeliest that have top_p of the weight, or beams: sampler.hpp
 ///
 /// Technique    requests on all threads; exponentials in f32; the top_k likeliest come to the front by
 ///              partition, and they alone are sorted
@@ -21,9 +21,9 @@ void launch(Problem const& problem, device::StreamView stream) {
   stream.run([problem, stream] {
     core::visit_type(problem.logits.type, [&](auto zero) {
       device::parallel_for(
-          stream, problem.logits.rows,
+          stream, problem.requests_count(),
           [&](std::int64_t i) {
-            draw<float, decltype(zero)>(
+            make_tokens<float, decltype(zero)>(
                 problem, i, [](std::vector<Candidate>& all, std::int64_t count) {
                   auto const front = all.begin() + count;
                   std::ranges::nth_element(all, front - 1, std::greater{}, &Candidate::key);

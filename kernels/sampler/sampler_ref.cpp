@@ -3,7 +3,7 @@
 /// @file
 /// Next tokens by sorting all of the vocabulary.
 ///
-///   the likeliest, or one drawn of the top_k likeliest that have top_p of the weight: sampler.hpp
+///   the likeliest, one drawn of the top_k likeliest that have top_p of the weight, or beams: sampler.hpp
 ///
 /// Technique    weights in f64, tokens sorted from the likeliest on, sums from the front; not meant to be fast
 /// Shapes       up to 2^24 tokens
@@ -20,10 +20,11 @@ namespace {
 void launch(Problem const& problem, device::StreamView stream) {
   stream.run([problem] {
     core::visit_type(problem.logits.type, [&](auto zero) {
-      for (std::int64_t i = 0; i < problem.logits.rows; ++i) {
-        draw<double, decltype(zero)>(problem, i, [](std::vector<Candidate>& all, std::int64_t) {
-          std::ranges::sort(all, std::greater{}, &Candidate::key);
-        });
+      for (std::int64_t i = 0; i < problem.requests_count(); ++i) {
+        make_tokens<double, decltype(zero)>(
+            problem, i, [](std::vector<Candidate>& all, std::int64_t) {
+              std::ranges::sort(all, std::greater{}, &Candidate::key);
+            });
       }
     });
   });

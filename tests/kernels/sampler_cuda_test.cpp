@@ -16,6 +16,7 @@ TEST_P(SamplerCudaTest, DrawsByTheDefinition) {
   test::on_every_schedule([&](device::Device& device, device::StreamView stream) {
     expect_all_right(device, stream, variant);
     expect_no_batch(device, stream, variant);
+    expect_all_beams_right(device, stream, variant);
   });
 }
 

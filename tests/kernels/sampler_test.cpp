@@ -24,6 +24,9 @@ TEST_P(SamplerTest, DrawsByTheDefinition) {
 TEST_P(SamplerTest, DrawsTheSameInAnyBatch) {
   expect_no_batch(*host_.device, host_.stream, variant());
 }
+TEST_P(SamplerTest, ExtendsBeamsByTheDefinition) {
+  expect_all_beams_right(*host_.device, host_.stream, variant());
+}
 /// Weights 1, 2, 5: shares of many requests are theirs, within five standard deviations.
 TEST_P(SamplerTest, DrawsAsOftenAsWeightsSay) {
   constexpr std::int64_t kRequests = 20000;
@@ -67,12 +70,25 @@ TEST(Sampler, SaysWhatItDoesNotTake) {
   p.temperature = -1;
   EXPECT_NE(error_of(p), "");
   EXPECT_NE(error_of(unallocated(2, 0, core::DataType::f16)), "");
+  EXPECT_EQ(error_of(unallocated(2, 3, core::DataType::f16, 4)),
+            "4 beams are more than a vocabulary of 3 has tokens for; take fewer");
+  EXPECT_EQ(error_of(unallocated(2, 50, core::DataType::f16, 33)),
+            "beams = 33: take 1 to 32, or 0 to draw tokens");
+  p = unallocated(2, 50, core::DataType::f16, 2);
+  p.top_k = 3;
+  EXPECT_EQ(
+      error_of(p),
+      "beams take the likeliest of all tokens; take top_k and top_p out, and a temperature of "
+      "more than 0");
 }
 
 TEST(Sampler, RefusesWhatDoesNotFitTogether) {
   test::Host host;
   Problem p = unallocated(2, 50, core::DataType::f16);
   p.tokens.cols = p.tokens.ld = 1;
+  EXPECT_FAILS(test::row(variants(), "reference").launch(p, host.stream), "other extents");
+  p = unallocated(2, 50, core::DataType::f16, 3);
+  --p.logits.rows;
   EXPECT_FAILS(test::row(variants(), "reference").launch(p, host.stream), "other extents");
 }
 

@@ -35,7 +35,7 @@ SIZES = {"memory": lambda draw: f"{16 * draw.randint(1, 8)}Ki", "api": lambda dr
                                 draw.randint(1, 300), draw.choice([64, 128])),
          "kv_cache": lambda draw: "(%d,%d,%d,%d)" % (draw.randint(1, 5), draw.randint(1, 90), draw.randint(1, 5),
                                 draw.choice([64, 128, 256])),
-         "sampler": lambda draw: "(%d,%d)" % (draw.randint(1, 9), draw.randint(1, 900)),
+         "sampler": lambda draw: "(%d,%d)" % (draw.randint(1, 9), draw.randint(3, 900)),
          "rowwise": lambda draw: "(%d,%d)" % (draw.randint(1, 60), 64 * draw.randint(1, 9)),
          "parallel_serving": lambda draw: str(draw.randint(1, 6)),
          "parallel_decoder": lambda draw: "(%d,%d,640,10,10,%d)" % (draw.randint(1, 7), draw.randint(1, 40),
@@ -57,6 +57,7 @@ def options(draw, workload, value_type, ranks):
     # What layers have of C is added up by a transport.
     are_added = "layers" in workload["keys"] and value_type in ("f64", "f32", "i64", "i32")
     layers = draw.choice(divisors(ranks)) if are_added else 1
+    beams = draw.choice([0, 1, 3])
     choices = {
         "layers": lambda: layers,
         "schedule": lambda: draw.choice(["broadcast", "cannon"]),
@@ -87,7 +88,11 @@ def options(draw, workload, value_type, ranks):
         # Of rotary positions heads divide the features.
         "head_size": lambda: 64,
         "temperature": lambda: draw.choice([0.2, 1, 5]),
-        "top_p": lambda: draw.choice([1, 0.5, 0.95]),
+        # Beams are of all tokens.
+        "beams": lambda: beams,
+        "top_p": lambda: draw.choice([1] if beams > 0 else [1, 0.5, 0.95]),
+        "samples": lambda: draw.choice([1, 3]),
+        "beam_search": lambda: draw.choice([True, False]),
     }
     operations = {"kv_cache": ["write", "read", "copy", "swap_out", "swap_in"], "rowwise": ["layer_norm", "rms_norm", "gelu", "swiglu", "rotary", "embedding"], "reduction": ["sum", "min", "max", "dot", "norm2"], "vector": ["add", "quadratic"],
                   "allreduce": ["sum", "min", "max"]}
