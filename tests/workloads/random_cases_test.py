@@ -76,6 +76,7 @@ def options(draw, workload, value_type, ranks):
         "dilation": lambda: draw.randint(1, 3),
         "block_size": lambda: draw.choice([8, 16, 32, 64, 128]),
         "pieces": lambda: draw.randint(1, 5),
+        "joint": lambda: draw.choice(["allreduce", "reduce_scatter"]),
         "lengths": lambda: draw.choice(["equal", "uniform", "long_tail"]),
         "mask": lambda: draw.choice(["full", "causal"]),
         "partition": lambda: draw.choice(["zigzag", "striped"]),

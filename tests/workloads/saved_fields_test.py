@@ -130,9 +130,11 @@ workload = "parallel_decoder"
 type = "f32"
 model = ["gpt", "llama"]
 phase = "prefill"
+joint = ["allreduce", "reduce_scatter"]
 pieces = 2
 size = "(2,17,768,12,6,96)"
 """
+SHARED = [f"shared.{case}" for case in range(1, 5)]
 EXCHANGES = """
 [[case]]
 name = "broadcast"
@@ -197,7 +199,7 @@ def other_workloads(folder, ranks):
 def hidden_of(directory):
     """What the shared models make of their tokens."""
     values = []
-    for name in ("shared.1", "shared.2"):
+    for name in SHARED:
         with h5py.File(directory / "fields" / f"{name}.h5") as fields:
             values.append(fields["hidden"][...])
     return values
@@ -211,7 +213,7 @@ def main():
     check(process.returncode == 0, "the run must pass", process)
 
     # A model does not depend on how many ranks share it.
-    process, _, alone = program.run(source, "--only", "shared.1,shared.2", ranks=1)
+    process, _, alone = program.run(source, "--only", ",".join(SHARED), ranks=1)
     check(process.returncode == 0, "one rank must pass", process)
     for one, many in zip(hidden_of(alone), hidden_of(directory)):
         check(one.shape == (34, 768) and len(numpy.unique(one)) > one.size / 2, f"hidden: {one.shape}")

@@ -26,8 +26,9 @@ struct LayerSources {
 /// and columns of products; a full check takes all of them, up to 256 tokens. Collective where ranks share a model.
 class StepCheck {
  public:
+  /// `owners`: of each token the rank that has its sums; where there are none each has all.
   StepCheck(Shape const& shape, Step const& step, core::Case const& spec, comm::World const& world,
-            std::vector<float> const& cos_sin);
+            std::vector<float> const& cos_sin, std::vector<int> owners = {});
 
   // In the order of the step; a layer may reuse the tensors of those that have been judged. All block.
   void judge_input(device::MatrixView const& sum,
@@ -41,18 +42,20 @@ class StepCheck {
   Finding const& finding() const { return finding_; }
 
  private:
-  /// Judged rows of a tensor.
+  /// Judged rows of a tensor, empty where this rank has none.
   using Values = std::vector<std::vector<float>>;
 
   Values read(device::MatrixView const& tensor) const;
+  Values read_sums(device::MatrixView const& tensor) const;
   std::vector<float> weights_of(Source const& source) const;
   template <class Wanted>
   void judge_rows(std::string const& name, Values const& got, Wanted const& wanted);
   void judge_sum(std::string const& name, Values const& x, Values const& residual,
                  Values const& sum);
-  void judge_norm(std::string const& name, Values const& sum, Source const& weights,
+  void judge_norm(std::string const& name, Values const& own_sum, Source const& weights,
                   Values const& normed);
   Values of_all_ranks(Values const& own) const;
+  std::vector<WeightRows> rows_behind(Weight weight) const;
   void judge_product(std::string const& name, Values const& a, Source const& source, Weight weight,
                      Values const& c);
   void judge_product(std::string const& name, std::span<std::int64_t const> tokens, Values const& a,
@@ -68,6 +71,7 @@ class StepCheck {
   core::Case const& case_;
   comm::World const& world_;
   std::span<float const> cos_sin_;
+  std::vector<int> owners_;
   std::vector<std::int64_t> rows_;  ///< judged
   std::int64_t layer_ = 0;
   Values second_sum_{}, down_{};  ///< of the layer before

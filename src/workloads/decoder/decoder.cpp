@@ -85,7 +85,8 @@ std::string conflict(core::Case const& spec) {
 
 /// One step of a decoder: each token goes through all layers. On every rank at once, each with data of its own; or
 /// all ranks share a model, and add up what their parts of two products of each layer come to (Shoeybi et al.,
-/// Megatron-LM, 2019).
+/// Megatron-LM, 2019): each gets the sums of all tokens, or of its share of them, whose norms all gather
+/// (Korthikanti et al., Reducing Activation Recomputation in Large Transformer Models, 2022).
 class Decoder final : public measure::Workload {
  public:
   Decoder(core::Case const& spec, int ranks, int rank, bool is_shared)
@@ -93,12 +94,13 @@ class Decoder final : public measure::Workload {
         shape_{is_shared ? Shape{spec, ranks, rank} : Shape{spec}},
         step_{shape_, spec.parameters.as<Parameters>().lengths, spec.seed},
         layers_(static_cast<std::size_t>(shape_.layers),
-                unallocated(shape_, step_.rows(), step_.blocks, shape_.phase == Phase::decode,
-                            spec.type)),
+                unallocated(shape_, step_.rows(), step_.blocks, spec.type)),
         ranks_{ranks},
         rank_{rank},
         is_shared_{is_shared},
-        pieces_{std::min(spec.parameters.as<Parameters>().pieces, step_.rows())} {
+        is_scattered_{spec.parameters.as<Parameters>().joint == Joint::reduce_scatter},
+        under_way_(static_cast<std::size_t>(
+            std::min(spec.parameters.as<Parameters>().pieces, step_.rows()))) {
     last_weights_ = layers_.front().weights[kFirstNorm];
     last_sum_ = last_normed_ = layers_.front().normed;
     places_.cos_sin = {nullptr, core::DataType::f32, shape_.is_llama() ? step_.longest : 0,
@@ -138,9 +140,11 @@ class Decoder final : public measure::Workload {
     if (!is_shared_) return d;
     double const added = bytes_of(layers_.back().down);
     d.traits = {.communicates = true, .has_legs = true, .replicated = true};
-    // Two sums of a layer, each of which leaves every rank once and comes back once.
-    d.network_bytes = 2 * layers * 2 * (ranks_ - 1) * added;
-    d.traffic = {comm::Operation::allreduce, added / static_cast<double>(pieces_)};
+    // Two sums of a layer, each of which leaves every rank once and comes back once, as a norm where it was
+    // scattered; then the norm of the input is gathered, too.
+    d.network_bytes = (4 * layers + (is_scattered_ ? 1 : 0)) * (ranks_ - 1) * added;
+    d.traffic = {is_scattered_ ? comm::Operation::reduce_scatter : comm::Operation::allreduce,
+                 added / static_cast<double>(pieces())};
     return d;
   }
 
@@ -194,14 +198,22 @@ class Decoder final : public measure::Workload {
     if (is_first) choose(world, selected);
   }
 
-  /// Slots of new tokens, too.
+  /// Slots of new tokens, too. Where gathers bring norms there are rows of the input before: wrong ones, whose
+  /// products cost as much in a leg without messages.
   void reset(comm::World& world, VariantInfo const& variant) override {
     device::StreamView const stream = world.stream();
-    auto const clear = [&](device::MatrixView const& view) {
-      stream.fill(view.data, 0xFF, static_cast<std::size_t>(bytes_of(view)));
+    auto const bytes_in = [](device::MatrixView const& view) {
+      return static_cast<std::size_t>(bytes_of(view));
     };
+    auto const clear = [&](device::MatrixView const& view) {
+      stream.fill(view.data, 0xFF, bytes_in(view));
+    };
+    device::MatrixView const& input = layers_.front().sum;
     for (std::size_t l = 0; l < layers_.size(); ++l) {
       for (device::MatrixView const* view : layers_[l].written(l == 0)) clear(*view);
+      for (device::MatrixView const* view : {&layers_[l].normed, &layers_[l].second_normed}) {
+        if (is_scattered_) stream.copy(view->data, input.data, bytes_in(*view));
+      }
       rows_.at(&variant).write.front()->launch(problems_[l].write, stream);
     }
     clear(last_sum_);
@@ -210,20 +222,29 @@ class Decoder final : public measure::Workload {
 
   void run(comm::World& world, measure::Leg leg, VariantInfo const& variant) override {
     Rows const& rows = rows_.at(&variant);
+    device::StreamView const stream = world.stream();
     for (Problems const& problems : problems_) {
       auto const joint = [&](Product product) {
-        multiply_joint(world, leg, *rows.products[product].front(), problems.products[product]);
+        multiply_joint(leg, *rows.products[product].front(), problems.products[product], stream);
+      };
+      auto const normed = [&](Product product) {
+        bool const is_first = product == kQkvProduct;
+        normalize(leg, *(is_first ? rows.first_norm : rows.second_norm).front(),
+                  is_first ? problems.first_norm : problems.second_norm, stream);
+        multiply(leg, *rows.products[product].front(), problems.products[product], stream);
       };
       if (leg == measure::Leg::communicate) {
-        for (Product const product : {kOutProduct, kDownProduct}) joint(product);
+        normed(kQkvProduct);
+        joint(kOutProduct);
+        normed(kUpProduct);
+        joint(kDownProduct);
       } else {
-        decoder::run(problems, rows, world.stream(), joint,
-                     [&] { attend(problems, rows, world.stream()); });
+        decoder::run(
+            problems, rows, stream, joint, [&] { attend(problems, rows, stream); }, normed);
       }
     }
-    if (leg != measure::Leg::communicate) {
-      rows.second_norm.front()->launch(last_norm_, world.stream());
-    }
+    normalize(leg, *rows.second_norm.front(), last_norm_, stream);
+    finish_exchanges(stream);
   }
 
   std::string implementation(VariantInfo const& variant) const override {
@@ -238,7 +259,13 @@ class Decoder final : public measure::Workload {
   }
 
   measure::Verdict validate(comm::World& world) override {
-    StepCheck check{shape_, step_, case_, world, cos_sin_};
+    std::vector<int> owners;
+    for (std::int64_t piece = 0; piece < pieces() && is_scattered_; ++piece) {
+      for (int rank = 0; rank < ranks_; ++rank) {
+        owners.insert(owners.end(), static_cast<std::size_t>(share_of(rank, piece).count), rank);
+      }
+    }
+    StepCheck check{shape_, step_, case_, world, cos_sin_, std::move(owners)};
     check.judge_input(layers_.front().sum, [&](std::int64_t token) {
       std::vector<float> x(static_cast<std::size_t>(shape_.hidden));
       read_row(input_, case_.type, token, x);
@@ -277,31 +304,106 @@ class Decoder final : public measure::Workload {
     return all;
   }
 
-  /// Some of its rows.
+  std::int64_t pieces() const { return std::ssize(under_way_); }
+  core::Range rows_of_piece(std::int64_t piece) const {
+    return core::split_evenly(step_.rows(), pieces(), piece);
+  }
+  /// Rows of a piece whose sums a rank gets where they are scattered.
+  core::Range share_of(int rank, std::int64_t piece) const {
+    core::Range const rows = rows_of_piece(piece);
+    core::Range const share = core::split_evenly(rows.count, ranks_, rank);
+    return {rows.first + share.first, share.count};
+  }
+  /// By rank.
+  std::vector<comm::Piece> shares_of(device::MatrixView const& whole, std::int64_t piece) const {
+    std::vector<comm::Piece> shares;
+    for (int rank = 0; rank < ranks_; ++rank) {
+      device::MatrixView const share = tokens_of(whole, share_of(rank, piece));
+      shares.push_back({share.data, static_cast<std::size_t>(bytes_of(share))});
+    }
+    return shares;
+  }
+
+  static device::MatrixView tokens_of(device::MatrixView const& whole, core::Range const& rows) {
+    return part(whole, rows.first, 0, rows.count, whole.cols);
+  }
   gemm::Problem piece_of(gemm::Problem problem, std::int64_t piece) const {
-    core::Range const rows = core::split_evenly(problem.m(), pieces_, piece);
-    problem.a = part(problem.a, rows.first, 0, rows.count, problem.a.cols);
-    problem.c = part(problem.c, rows.first, 0, rows.count, problem.c.cols);
+    problem.a = tokens_of(problem.a, rows_of_piece(piece));
+    problem.c = tokens_of(problem.c, rows_of_piece(piece));
     return problem;
   }
 
-  /// A product, and the sum of what all ranks of the model have of it, each piece under the products of those
-  /// behind it.
-  void multiply_joint(comm::World& world, measure::Leg leg,
-                      kernels::Variant<gemm::Problem> const& row, gemm::Problem const& product) {
-    device::StreamView const stream = world.stream();
-    auto const add_up = [&](std::int64_t piece) {
-      return decoder::add_up(*channel_, piece_of(product, piece).c, stream);
-    };
-    std::vector<comm::Request> under_way;
-    for (std::int64_t i = 0; i < pieces_ && leg != measure::Leg::communicate; ++i) {
-      row.launch(piece_of(product, i), stream);
-      if (is_shared_ && leg == measure::Leg::overlapped) under_way.push_back(add_up(i));
+  /// Enqueues a part of a layer piece by piece, each behind what the part before exchanged for it. What
+  /// exchange(piece) starts is under way beside launches for the next pieces, or follows all of them.
+  template <class Launch, class Exchange>
+  void by_pieces(measure::Leg leg, device::StreamView stream, Launch launch, Exchange exchange) {
+    for (std::int64_t i = 0; i < pieces() && leg != measure::Leg::communicate; ++i) {
+      comm::Request& request = under_way_[static_cast<std::size_t>(i)];
+      request.wait_on(stream);
+      launch(i);
+      request = leg == measure::Leg::overlapped ? exchange(i) : comm::Request{};
     }
-    for (comm::Request const& request : under_way) request.wait_on(stream);
-    bool const adds_behind = leg == measure::Leg::serial || leg == measure::Leg::communicate;
-    for (std::int64_t i = 0; i < pieces_ && is_shared_ && adds_behind; ++i) {
-      add_up(i).wait_on(stream);
+    if (leg != measure::Leg::serial && leg != measure::Leg::communicate) return;
+    // One behind the other, as they are where others wait for none of them.
+    for (std::int64_t i = 0; i < pieces(); ++i) {
+      under_way_[static_cast<std::size_t>(i)] = exchange(i);
+    }
+    finish_exchanges(stream);
+  }
+  void finish_exchanges(device::StreamView stream) {
+    for (comm::Request& request : under_way_) {
+      request.wait_on(stream);
+      request = {};
+    }
+  }
+
+  /// A product, and the sum of what all ranks of the model have of it.
+  void multiply_joint(measure::Leg leg, kernels::Variant<gemm::Problem> const& row,
+                      gemm::Problem const& product, device::StreamView stream) {
+    auto const exchange = [&](std::int64_t i) -> comm::Request {
+      if (!is_shared_) return {};
+      if (!is_scattered_) return add_up(*channel_, piece_of(product, i).c, stream);
+      auto const shares = shares_of(product.c, i);
+      std::vector<comm::ConstPiece> const parts{shares.begin(), shares.end()};
+      return channel_->reduce_scatter(parts, shares[comm::index(rank_)], product.c.type,
+                                      comm::ReduceOp::sum, stream);
+    };
+    by_pieces(
+        leg, stream, [&](std::int64_t i) { row.launch(piece_of(product, i), stream); }, exchange);
+    if (!is_scattered_) finish_exchanges(stream);
+  }
+
+  /// A norm; where sums are scattered of a rank's share of the rows, and all ranks gather those of all.
+  void normalize(measure::Leg leg, kernels::Variant<rowwise::Problem> const& row,
+                 rowwise::Problem const& norm, device::StreamView stream) {
+    if (!is_scattered_) {
+      if (leg != measure::Leg::communicate) row.launch(norm, stream);
+      return;
+    }
+    auto const launch = [&](std::int64_t i) {
+      core::Range const own = share_of(rank_, i);
+      if (own.count == 0) return;
+      rowwise::Problem share = norm;
+      for (device::MatrixView* view : {&share.x, &share.y, &share.residual, &share.sum}) {
+        if (view->rows > 0) *view = tokens_of(*view, own);
+      }
+      row.launch(share, stream);
+    };
+    by_pieces(leg, stream, launch, [&](std::int64_t i) {
+      auto const shares = shares_of(norm.y, i);
+      return channel_->allgather(shares[comm::index(rank_)], shares, stream);
+    });
+  }
+
+  /// A product of normed rows, by pieces as those arrive.
+  void multiply(measure::Leg leg, kernels::Variant<gemm::Problem> const& row,
+                gemm::Problem const& product, device::StreamView stream) {
+    if (is_scattered_) {
+      by_pieces(
+          leg, stream, [&](std::int64_t i) { row.launch(piece_of(product, i), stream); },
+          [](std::int64_t) { return comm::Request{}; });
+    } else if (leg != measure::Leg::communicate) {
+      row.launch(product, stream);
     }
   }
 
@@ -336,13 +438,17 @@ class Decoder final : public measure::Workload {
     }
     connect();
     sources_.resize(layers_.size());
-    if (is_shared_) channel_ = world.transport(case_).connect(world.group());
+    // Where nothing is to be computed meanwhile, the way to streams of their own is saved.
+    comm::Order const order =
+        pieces() == 1 ? comm::Order::on_caller_stream : comm::Order::own_streams;
+    if (is_shared_) channel_ = world.transport(case_).connect(world.group(), order);
   }
 
   /// Of the first layer, which is like all.
   gemm::Problem as_launched(Product product) const {
     gemm::Problem const& p = problems_.front().products[product];
-    return product == kOutProduct || product == kDownProduct ? piece_of(p, 0) : p;
+    bool const is_joint = product == kOutProduct || product == kDownProduct;
+    return is_joint || is_scattered_ ? piece_of(p, 0) : p;
   }
 
   /// Of products, which need counters that are zero, and of attention: what any part takes.
@@ -404,8 +510,8 @@ class Decoder final : public measure::Workload {
   rowwise::Problem last_norm_;
   device::MatrixView last_weights_, last_sum_, last_normed_;
   int ranks_, rank_;
-  bool is_shared_;
-  std::int64_t pieces_;  // of products that ranks add up
+  bool is_shared_, is_scattered_;
+  std::vector<comm::Request> under_way_;  // of each piece, in the leg that overlaps
   std::unique_ptr<comm::Channel> channel_;
   Places places_;
   std::vector<float> cos_sin_;
@@ -450,9 +556,15 @@ core::WorkloadSchema schema_of(std::string_view name, bool is_shared) {
                                        {.least = 8, .most = 128})},
       .conflict = conflict};
   if (is_shared) {
-    schema.options.push_back(core::options::method(core::options::count(
-        "pieces", core::options::at(&Parameters::pieces),
-        "of the tokens, whose sums travel under products of the next", {.least = 1, .most = 64})));
+    schema.options.push_back(core::options::method(core::options::choice(
+        "joint", core::options::at(&Parameters::joint),
+        "how products of ranks are added up, allreduce: each gets the sums of all tokens; "
+        "reduce_scatter: those of its share of "
+        "the tokens, whose norms all ranks gather (sequence parallelism)")));
+    schema.options.push_back(core::options::method(
+        core::options::count("pieces", core::options::at(&Parameters::pieces),
+                             "of the tokens, whose sums and norms travel under work on the next",
+                             {.least = 1, .most = 64})));
   }
   return schema;
 }

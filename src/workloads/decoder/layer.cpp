@@ -73,8 +73,8 @@ device::MatrixView part(device::MatrixView const& whole, std::int64_t row, std::
 }
 
 std::vector<device::MatrixView*> Tensors::written(bool is_first) {
-  std::vector<device::MatrixView*> all{&normed,     &qkv,           &q,  &k,      &o,   &attended,
-                                       &second_sum, &second_normed, &up, &active, &down};
+  std::vector<device::MatrixView*> all{&normed,     &qkv,           &turned, &o,      &attended,
+                                       &second_sum, &second_normed, &up,     &active, &down};
   if (!is_first) all.push_back(&sum);
   std::erase_if(all, [](device::MatrixView const* view) { return view->rows == 0; });
   return all;
@@ -97,10 +97,18 @@ Attending attending(Shape const& shape, Step const& step) {
   return all;
 }
 
-Tensors unallocated(Shape const& shape, std::int64_t n, std::int64_t blocks, bool has_singles,
-                    core::DataType type) {
+device::MatrixView q_of(Shape const& shape, Tensors const& t) {
+  return columns(shape.is_llama() ? t.turned : t.qkv, 0, shape.of_q());
+}
+device::MatrixView k_of(Shape const& shape, Tensors const& t) {
+  return columns(shape.is_llama() ? t.turned : t.qkv, shape.of_q(), shape.of_kv());
+}
+device::MatrixView v_of(Shape const& shape, Tensors const& t) {
+  return columns(t.qkv, shape.of_q() + shape.of_kv(), shape.of_kv());
+}
+
+Tensors unallocated(Shape const& shape, std::int64_t n, std::int64_t blocks, core::DataType type) {
   std::int64_t const norms = shape.is_llama() ? 1 : 2;
-  bool const has_q = shape.is_llama() || has_singles;
   auto const of_tokens = [&](std::int64_t cols) { return tensor(type, n, cols); };
   Tensors t{.weights = {
                 tensor(type, norms, shape.hidden), tensor(type, shape.of_qkv(), shape.hidden),
@@ -110,8 +118,7 @@ Tensors unallocated(Shape const& shape, std::int64_t n, std::int64_t blocks, boo
   t.sum = t.normed = t.attended = t.second_sum = t.second_normed = t.down = of_tokens(shape.hidden);
   t.qkv = of_tokens(shape.of_qkv());
   t.o = of_tokens(shape.of_q());
-  t.q = tensor(type, has_q ? n : 0, shape.of_q());
-  t.k = tensor(type, shape.is_llama() ? n : 0, shape.of_kv());
+  t.turned = tensor(type, shape.is_llama() ? n : 0, shape.of_q() + shape.of_kv());
   t.up = of_tokens(shape.of_up());
   t.active = of_tokens(shape.mlp);
   return t;
@@ -139,10 +146,8 @@ double alpha_of(std::int64_t k) {
 
 Problems problems_of(Shape const& shape, Attending const& attending, Tensors const& t,
                      Tensors const* before, Places const& places) {
-  std::int64_t const of_q = shape.of_q(), d = shape.head_size;
-  device::MatrixView const q = shape.is_llama() ? t.q : columns(t.qkv, 0, of_q);
-  device::MatrixView const k = shape.is_llama() ? t.k : columns(t.qkv, of_q, shape.of_kv());
-  device::MatrixView const v = columns(t.qkv, of_q + shape.of_kv(), shape.of_kv());
+  std::int64_t const d = shape.head_size;
+  device::MatrixView const q = q_of(shape, t), k = k_of(shape, t), v = v_of(shape, t);
   Problems p{.first_norm = before == nullptr
                                ? norm(shape, t.weights[kFirstNorm], t.sum, t.normed)
                                : norm_of_sum(shape, t.weights[kFirstNorm], before->second_sum,
@@ -156,15 +161,13 @@ Problems problems_of(Shape const& shape, Attending const& attending, Tensors con
                           product(t.o, t.weights[kOut], t.attended, shape.parts),
                           product(t.second_normed, t.weights[kUp], t.up),
                           product(t.active, t.weights[kDown], t.down, shape.parts)}};
-  for (auto const& [from, to] : {std::pair{columns(t.qkv, 0, of_q), t.q},
-                                 std::pair{columns(t.qkv, of_q, shape.of_kv()), t.k}}) {
-    if (!shape.is_llama()) continue;
-    p.rotary.push_back({.action = Action::rotary,
-                        .x = from,
-                        .y = to,
-                        .head_size = d,
-                        .cos_sin = places.cos_sin,
-                        .positions = places.positions});
+  if (shape.is_llama()) {
+    p.rotary = {.action = Action::rotary,
+                .x = columns(t.qkv, 0, t.turned.cols),
+                .y = t.turned,
+                .head_size = d,
+                .cos_sin = places.cos_sin,
+                .positions = places.positions};
   }
   kv_cache::Shape const cache{.kv_heads = shape.kv_heads,
                               .head_size = d,
@@ -192,13 +195,13 @@ Problems problems_of(Shape const& shape, Attending const& attending, Tensors con
                                           .tokens = attending.tokens,
                                           .longest = attending.longest},
                                          t.k_pool.type);
-    p.decode.q.data = t.q.data;
+    p.decode.q.data = q.data;
+    p.decode.q_apart = q.ld;
     p.decode.k.data = t.k_pool.data;
     p.decode.v.data = t.v_pool.data;
     p.decode.o.data = t.o.data;
     p.decode.lengths = places.lengths;
     p.decode.table = places.table;
-    if (!shape.is_llama()) p.q_of_decode = part(q, 0, 0, attending.singles, of_q);
   }
   for (Attending::Chunk const& chunk : attending.chunks) {
     auto const of_chunk = [&](device::MatrixView const& whole) {
@@ -292,8 +295,8 @@ Rows rows_of(Problems const& problems, kernels::Role role, device::Kind kind,
   rows.first_norm = find("norm", rowwise::variants(), problems.first_norm, role);
   rows.second_norm = find("norm", rowwise::variants(), problems.second_norm, role);
   rows.activation = find("activation", rowwise::variants(), problems.activation, role);
-  for (rowwise::Problem const& rotary : problems.rotary) {
-    rows.rotary = find("rotary positions", rowwise::variants(), rotary, role);
+  if (problems.rotary) {
+    rows.rotary = find("rotary positions", rowwise::variants(), *problems.rotary, role);
   }
   rows.write = find("writes to the cache", kv_cache::variants(), problems.write, role);
   for (Problems::Chunk const& chunk : problems.chunks) {
@@ -312,14 +315,6 @@ Rows rows_of(Problems const& problems, kernels::Role role, device::Kind kind,
 
 void attend(Problems const& problems, Rows const& rows, device::StreamView stream) {
   if (problems.decode.shape.tokens > 0) {
-    if (device::MatrixView const& q = problems.q_of_decode; q.rows > 0) {
-      // Queries without gaps, as decoding takes them.
-      std::size_t const width = core::size_of(q.type);
-      auto const of_query = static_cast<std::size_t>(q.cols) * width;
-      stream.copy_2d(problems.decode.q.data, of_query, q.data,
-                     static_cast<std::size_t>(q.ld) * width, of_query,
-                     static_cast<std::size_t>(q.rows));
-    }
     rows.decode.front()->launch(problems.decode, stream);
   }
   for (auto const& [read, attention] : problems.chunks) {
@@ -329,20 +324,20 @@ void attend(Problems const& problems, Rows const& rows, device::StreamView strea
 }
 
 void run(Problems const& problems, Rows const& rows, device::StreamView stream,
-         std::function<void(Product)> const& multiply_joint, std::function<void()> const& attend) {
-  auto const multiply = [&](Product product) {
+         std::function<void(Product)> const& multiply_joint, std::function<void()> const& attend,
+         std::function<void(Product)> const& multiply_normed) {
+  auto const normed = [&](Product product, Candidates<rowwise::Problem> const& norms,
+                          rowwise::Problem const& norm) {
+    if (multiply_normed) return multiply_normed(product);
+    norms.front()->launch(norm, stream);
     rows.products[product].front()->launch(problems.products[product], stream);
   };
-  rows.first_norm.front()->launch(problems.first_norm, stream);
-  multiply(kQkvProduct);
-  for (rowwise::Problem const& rotary : problems.rotary) {
-    rows.rotary.front()->launch(rotary, stream);
-  }
+  normed(kQkvProduct, rows.first_norm, problems.first_norm);
+  if (problems.rotary) rows.rotary.front()->launch(*problems.rotary, stream);
   rows.write.front()->launch(problems.write, stream);
   attend();
   multiply_joint(kOutProduct);
-  rows.second_norm.front()->launch(problems.second_norm, stream);
-  multiply(kUpProduct);
+  normed(kUpProduct, rows.second_norm, problems.second_norm);
   rows.activation.front()->launch(problems.activation, stream);
   multiply_joint(kDownProduct);
 }

@@ -13,6 +13,7 @@
 
 #include <array>
 #include <functional>
+#include <optional>
 #include <string>
 #include <utility>
 #include <vector>
@@ -41,9 +42,8 @@ struct Tensors {
   device::MatrixView sum{};     ///< what the layer begins with; of the first it is the step's input
   device::MatrixView normed{};  ///< of that
   device::MatrixView qkv{};     ///< side by side
-  // Turned by their positions; of gpt q of a decode as it is, and no k.
-  device::MatrixView q{}, k{};
-  device::MatrixView o{};         ///< of all heads
+  device::MatrixView turned{};  ///< q and k by their positions, side by side; of gpt none
+  device::MatrixView o{};       ///< of all heads
   device::MatrixView attended{};  ///< o by its product
   device::MatrixView second_sum{}, second_normed{};
   device::MatrixView up{}, active{}, down{};
@@ -70,8 +70,13 @@ struct Attending {
 };
 Attending attending(Shape const& shape, Step const& step);
 
+// As attention and the cache have them.
+device::MatrixView q_of(Shape const& shape, Tensors const& tensors);
+device::MatrixView k_of(Shape const& shape, Tensors const& tensors);
+device::MatrixView v_of(Shape const& shape, Tensors const& tensors);
+
 /// Without memory: of so many tokens, and a cache of so many blocks.
-Tensors unallocated(Shape const& shape, std::int64_t rows, std::int64_t blocks, bool has_singles,
+Tensors unallocated(Shape const& shape, std::int64_t rows, std::int64_t blocks,
                     core::DataType type);
 
 /// What kernels find in memory of the device, the same for all layers.
@@ -91,11 +96,10 @@ double alpha_of(std::int64_t k);
 
 struct Problems {
   kernels::rowwise::Problem first_norm, second_norm, activation;
-  std::vector<kernels::rowwise::Problem> rotary{};  ///< of q and of k; of gpt none
+  std::optional<kernels::rowwise::Problem> rotary{};  ///< of q and k
   std::array<kernels::gemm::Problem, kProducts> products{};
   kernels::kv_cache::Problem write{};
   kernels::paged_decode::Problem decode{};  ///< of single tokens
-  device::MatrixView q_of_decode{};         ///< of gpt where those lie in the product
   struct Chunk {
     kernels::kv_cache::Problem read{};  ///< where tokens are before it
     kernels::attention::Problem attention{};
@@ -142,8 +146,9 @@ Rows rows_of(Problems const& problems, kernels::Role role, device::Kind kind,
 void attend(Problems const& problems, Rows const& rows, device::StreamView stream);
 /// Enqueues a layer, from the norm of its sum to the last product. multiply_joint() enqueues the products that
 /// have a part of their k alone where ranks share a model, attend() what is between keys and values of all tokens
-/// and the product of o.
+/// and the product of o, multiply_normed() a norm and the product behind it, by default of all rows at once.
 void run(Problems const& problems, Rows const& rows, device::StreamView stream,
-         std::function<void(Product)> const& multiply_joint, std::function<void()> const& attend);
+         std::function<void(Product)> const& multiply_joint, std::function<void()> const& attend,
+         std::function<void(Product)> const& multiply_normed = {});
 
 }  // namespace quadrille::workloads::decoder

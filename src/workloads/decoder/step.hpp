@@ -25,12 +25,23 @@ constexpr auto enum_names(Phase) {
   return core::EnumNames<Phase, 2>{{{Phase::prefill, "prefill"}, {Phase::decode, "decode"}}};
 }
 
+/// How ranks that share a model add up what they have of two products of each layer.
+enum class Joint {
+  allreduce,       ///< each gets the rows of all tokens
+  reduce_scatter,  ///< each gets its share of the rows, and all gather the norms of those
+};
+constexpr auto enum_names(Joint) {
+  return core::EnumNames<Joint, 2>{
+      {{Joint::allreduce, "allreduce"}, {Joint::reduce_scatter, "reduce_scatter"}}};
+}
+
 struct Parameters {
   Model model = Model::llama;
   Phase phase = Phase::decode;
   std::int64_t layers = 2;
   std::int64_t block_size = 16;
   Lengths lengths = Lengths::equal;
+  Joint joint = Joint::allreduce;
   std::int64_t pieces = 1;
   bool operator==(Parameters const&) const = default;
 };

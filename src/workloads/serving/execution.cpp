@@ -43,7 +43,9 @@ Execution::Execution(comm::World& world, Extent const& extent, std::uint64_t see
     for (device::MatrixView& view : layer.weights) allocate(view);
     moved_.emplace_back(world.device());
   }
-  if (shared != nullptr) channel_ = shared->connect(world.group());
+  if (shared != nullptr) {
+    channel_ = shared->connect(world.group(), comm::Order::on_caller_stream);
+  }
   fill(seed);
   choose();
   allocate_cache(extent_.kv_share > 0 ? tokens_that_fit() : extent_.kv_tokens);

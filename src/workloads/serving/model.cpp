@@ -80,7 +80,7 @@ std::vector<device::MatrixView*> Ends::all() {
 }
 
 decoder::Tensors layer_of(Extent const& x) {
-  return decoder::unallocated(shape_of(x), x.rows, x.kv_tokens / x.block, true, x.type);
+  return decoder::unallocated(shape_of(x), x.rows, x.kv_tokens / x.block, x.type);
 }
 
 decoder::Tensors of_tokens(decoder::Tensors layer, std::int64_t rows) {
