@@ -24,6 +24,7 @@
 #include <functional>
 #include <memory>
 #include <optional>
+#include <set>
 
 namespace quadrille::commands {
 namespace {
@@ -238,12 +239,16 @@ std::string explanation_of(std::string_view name) {
         texts.push_back(text_of_it());
     });
   }
-  if (texts.empty()) {
-    for (core::FormerName const& former : core::former_names()) {
-      if (!is_same_word(former.former, bare)) continue;
-      return core::note_of(former) + "\n" + explanation_of(former.present);
-    }
+  // One workload's former name may be another's own.
+  std::set<std::string_view> present;
+  for (core::FormerName const& former : core::former_names()) {
+    if (!is_same_word(former.former, bare)) continue;
+    std::string const whose =
+        former.workload.empty() ? "" : fmt::format("of {}: ", former.workload);
+    texts.push_back(whose + core::note_of(former) + "\n");
+    present.insert(former.present);
   }
+  for (std::string_view const now : present) texts.push_back(explanation_of(now));
   return fmt::format("{}", fmt::join(texts, "\n"));
 }
 

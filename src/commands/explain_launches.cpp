@@ -292,8 +292,7 @@ core::Parsed<std::string> explain_indices(std::vector<std::string> const& grid_a
     if (!grid || !block || product_of(*block) > 1024 || product_of(*grid) > 1024) {
       return LaunchText::error(
           "takes the extents of a grid and of a block, of one to three dimensions and at most 1024 "
-          "blocks "
-          "and threads each: quadrille explain indices 2x2 32x4");
+          "blocks and threads each: quadrille explain indices 2x2 32x4");
     }
     shapes = {{*grid, *block}};
   }

@@ -715,8 +715,13 @@ bool Resolver::build_case(RawCase const& raw, RunSettings const& run, std::vecto
     targets = std::move(crossed);
   }
   if (targets.front().spec.size.count == 0) {
+    auto const& extents = targets.front().spec.workload->extents;
+    std::string const form =
+        extents.size() == 1
+            ? "4096, or \"8Ki\""
+            : fmt::format("\"({})\" with numbers such as 4096 or 8Ki", fmt::join(extents, ","));
     return fail_at(raw.where,
-                   fmt::format("case '{}' has no size; write size = 4096, or \"8Ki\"", raw.name));
+                   fmt::format("case '{}' has no size; write size = {}", raw.name, form));
   }
   for (OptionTarget const& target : targets) {
     std::string const problem = conflict(target.spec, name_table_);

@@ -41,8 +41,7 @@ inline constexpr std::string_view kModelledLink =
     "messages went through the throttle, a model of a slower link; no property of this machine";
 inline constexpr std::string_view kHostClock =
     "the host's clock: a repetition waits for the device before all of it is enqueued, or was "
-    "asked for so; "
-    "the host's calls are in it";
+    "asked for so; the host's calls are in it";
 
 /// Whether it has run, or began to, or should have.
 bool is_tabled(measure::Record const& record);

@@ -8,6 +8,7 @@
 #include "workloads/registry.hpp"
 
 #include <fmt/format.h>
+#include <fmt/ranges.h>
 
 #include <algorithm>
 #include <cmath>
@@ -27,17 +28,22 @@ double seconds_of(core::Case const& spec, measure::Description const& descriptio
 std::string reason_of_none(Planned const& planned, device::Kind kind) {
   core::Case const& spec = planned.spec;
   std::vector<std::string> const& reasons = planned.selected.reasons;
+  std::vector<std::string_view> types;
   for (std::size_t i = 0; i < reasons.size(); ++i) {
     kernels::VariantInfo const& row = *planned.entry->variants[i];
-    bool const is_near =
-        row.runs_on(kind) && row.supports(spec.type) && row.role != kernels::Role::demonstration;
-    if (is_near && !reasons[i].empty()) {
+    if (!row.runs_on(kind) || row.role == kernels::Role::demonstration) continue;
+    for (kernels::Types const& one : row.types) {
+      std::string_view const type = core::to_text(one.in);
+      if (std::ranges::find(types, type) == types.end()) types.push_back(type);
+    }
+    if (row.supports(spec.type) && !reasons[i].empty()) {
       return fmt::format("{}: variant '{}' {}", spec.name, row.name, reasons[i]);
     }
   }
   return fmt::format(
-      "{}: no variant of '{}' has type {} on this device; see `quadrille list variants`", spec.name,
-      spec.workload->name, core::to_text(spec.type));
+      "{}: no variant of '{}' has type {} on this device; take {}", spec.name, spec.workload->name,
+      core::to_text(spec.type),
+      types.empty() ? "another workload" : fmt::format("{}", fmt::join(types, ", ")));
 }
 
 /// With transport = "all" a case for each that can be selected, called NAME.TRANSPORT.

@@ -31,8 +31,8 @@ constexpr measure::Metric kRelease{"release", "s",
 constexpr measure::Metric kWritten{"written", "B/s", "random numbers over the time of a call."};
 constexpr measure::Metric kCopyCall{
     "copy", "s",
-    "by the host's clock from where a copy is called on: until it returns, or with a wait\n"
-    "after it until the copy is done."};
+    "by the host's clock from where a copy is called on: until it returns, or with a wait after it "
+    "until the copy is done."};
 
 /// One call of the device's runtime, or the pair that gets something and gives it back, on every
 /// rank at once. What is timed is the host's time, so that run() does what it must not elsewhere:

@@ -138,8 +138,7 @@ extern measure::WorkloadEntry const conv2d = measure::entry({
     .make = measure::make<Conv2d>,
     .secondary = {{"column matrix", "B",
                    "what the patches of the images take as columns of a matrix, which implicit "
-                   "kernels never\n"
-                   "store."}},
+                   "kernels never store."}},
 });
 
 }  // namespace entries

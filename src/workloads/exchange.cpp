@@ -82,14 +82,13 @@ double bus_share(comm::Operation operation, double ranks) {
 
 std::vector<measure::Metric> exchange_metrics() {
   return {{"algbw", "B/s",
-           "bytes of a rank's row over the time, as nccl-tests has it: how long data of some\n"
-           "size take."},
+           "bytes of a rank's row over the time, as nccl-tests has it: how long data of some size "
+           "take."},
           {"busbw", "B/s",
-           "bytes over the time that each link carries when the work is shared evenly, so\n"
-           "that they compare with the link's rate for any number of ranks: 2 (P - 1) / P of a row "
-           "reduced,\n"
-           "(P - 1) / P of one exchanged with all, a whole one that goes to one rank or comes from "
-           "one."}};
+           "bytes over the time that each link carries when the work is shared evenly, so that "
+           "they compare with the link's rate for any number of ranks: 2 (P - 1) / P of a row "
+           "reduced, (P - 1) / P of one exchanged with all, a whole one that goes to one rank or "
+           "comes from one."}};
 }
 
 std::string Exchange::unsupported_reason(kernels::VariantInfo const& variant,

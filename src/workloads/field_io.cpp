@@ -282,11 +282,11 @@ extern measure::WorkloadEntry const field_io = measure::entry({
     .shares_files = true,
     .secondary =
         {{"write", "B/s",
-          "raw, the bytes over the time of the transfers until they are in the storage; open to\n"
+          "raw, the bytes over the time of the transfers until they are in the storage; open to "
           "close, with what goes before and behind."},
          {"read", "B/s",
-          "the same of a file of which the system has kept nothing in memory; where it cannot\n"
-          "be made to forget, as on file systems in memory, \"page cache\" is said."}},
+          "the same of a file of which the system has kept nothing in memory; where it cannot be "
+          "made to forget, as on file systems in memory, \"page cache\" is said."}},
 });
 
 }  // namespace entries

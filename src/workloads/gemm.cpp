@@ -557,11 +557,11 @@ extern measure::WorkloadEntry const gemm = measure::entry({
          kGlobalMemory,
          kSectorsPerRequest,
          {"intensity as asked", "FLOP/B",
-          "operations for each byte that threads ask of global memory: without caches the\n"
-          "most that a kernel's own accesses allow. Above its roof there caches serve it."},
+          "operations for each byte that threads ask of global memory: without caches the most "
+          "that a kernel's own accesses allow. Above its roof there caches serve it."},
          {"loads per result", "k",
-          "elements that threads load for each element of C, from global or from shared\n"
-          "memory, as a multiple of the inner extent: the formula has 2k."},
+          "elements that threads load for each element of C, from global or from shared memory, as "
+          "a multiple of the inner extent: the formula has 2k."},
          {"second-level cache", "B/s",
           "what blocks read of tiles and write of C, by the counts of bank conflicts."},
          {"first-level cache", "B/s",

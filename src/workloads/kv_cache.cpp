@@ -317,8 +317,8 @@ extern measure::WorkloadEntry const kv_cache = measure::entry({
          .options = {core::options::choice(
                          "operation", core::options::at(&Parameters::action),
                          "keys and values of so many tokens a sequence go to their slots or from "
-                         "there, or "
-                         "blocks for so many tokens to other blocks, to the host or from there"),
+                         "there, or blocks for so many tokens to other blocks, to the host or from "
+                         "there"),
                      core::options::count("block_size", core::options::at(&Parameters::block_size),
                                           "tokens of a block of the cache: 8, 16, 32, 64 or 128",
                                           {.least = 8, .most = 128})},

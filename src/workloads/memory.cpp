@@ -33,7 +33,7 @@ std::string conflict(core::Case const& spec) {
 
 constexpr measure::Metric kConflictDegree{
     "conflict degree", "wavefronts",
-    "of shared memory for strided reads of a warp, for each that they would take without bank\n"
+    "of shared memory for strided reads of a warp, for each that they would take without bank "
     "conflicts: the most words in one bank, of the lanes that are served together."};
 
 constexpr std::int64_t kTileWords = memory::kTileBytes / 4;

@@ -207,16 +207,13 @@ extern measure::WorkloadEntry const pairs = measure::entry({
     .make = measure::make<Pairs>,
     .secondary = {{"pair", "s and B/s",
                    "of each rank to each other one the latency of 8 bytes and the rate of a "
-                   "message, in this\n"
-                   "direction; medians over repetitions of the slower rank's time from a common "
-                   "barrier. One way, the\n"
-                   "latency is half of a round trip, of several in a row; both ways at once, the "
-                   "time of an exchange."},
+                   "message, in this direction; medians over repetitions of the slower rank's time "
+                   "from a common barrier. One way, the latency is half of a round trip, of "
+                   "several in a row; both ways at once, the time of an exchange."},
                   {"link", "name",
                    "what joins the devices of two ranks. Of GPUs, by NVML: same GPU, NVLink, PCIe; "
-                   "of hosts the\n"
-                   "memory of a node; between nodes the network. The best way that there is: a "
-                   "transport may take another."}},
+                   "of hosts the memory of a node; between nodes the network. The best way that "
+                   "there is: a transport may take another."}},
 });
 
 }  // namespace entries

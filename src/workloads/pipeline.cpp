@@ -497,16 +497,16 @@ extern measure::WorkloadEntry const pipeline = measure::entry({
     .make = measure::make<Pipeline>,
     .secondary =
         {{"kernel", "eval/s",
-          "cells of an interval over the median time of a kernel; copy and sum on the host: its\n"
+          "cells of an interval over the median time of a kernel; copy and sum on the host: its "
           "bytes over theirs."},
          {"sum on the host", "B/s", "bytes of an interval over the median time of its sum."},
          {"sum on the device", "B/s", "the same of the kernel that sums."},
          {"window", "eval/s",
-          "cells of all intervals but the first, from the begin of the second kernel to the end\n"
-          "of the last. Of the sums: of all intervals, from the begin of the first sum to the end\n"
-          "of the last."},
+          "cells of all intervals but the first, from the begin of the second kernel to the end of "
+          "the last. Of the sums: of all intervals, from the begin of the first sum to the end of "
+          "the last."},
          {"model", "eval/s",
-          "what the medians of kernel (t_k), copy (t_c) and sum (t_s) allow of n intervals, one\n"
+          "what the medians of kernel (t_k), copy (t_c) and sum (t_s) allow of n intervals, one "
           "after the other or overlapped."}},
 });
 

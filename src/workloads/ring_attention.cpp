@@ -372,8 +372,7 @@ extern measure::WorkloadEntry const ring_attention = measure::entry({
          .conflict = conflict},
     .summary = "attention over a sequence split among ranks, keys and values travel in a ring",
     .work = "4 head_size flop for each pair of a query and a key that it sees: 4 b h n n d for n "
-            "tokens in "
-            "all, about half of it under a causal mask",
+            "tokens in all, about half of it under a causal mask",
     .local = false,
     .variants = rows_of(kernels::ring_attention::variants()),
     .make = measure::make<RingAttention>,

@@ -163,7 +163,10 @@ TEST(Explain, FormerNamesAreNobodysAndSayWhatIsCalledSoNow) {
     }
     EXPECT_TRUE(is_there) << name.present;
     expect_explained(name.former, core::note_of(name));
-    expect_explained(name.former, explanation_of(name.present));
+    std::string const present = explanation_of(name.present), text = explanation_of(name.former);
+    std::size_t const found = text.find(present);
+    ASSERT_NE(found, text.npos) << name.former << " is explained as: " << text;
+    EXPECT_EQ(text.find(present, found + 1), text.npos) << name.former << ", twice: " << text;
   }
 }
 

@@ -595,7 +595,8 @@ TEST(Config, WrongFilesSayWhy) {
   EXPECT_HAS(why("case = []\n"), "write [[case]]");
   EXPECT_HAS(why("case = [1]\n"), "write [[case]]");
   EXPECT_HAS(why("run = 5\n"), "'run' must be a table");
-  EXPECT_HAS(why("[[case]]\nworkload = \"gemm\"\n"), "x.toml:1: case 'gemm' has no size");
+  EXPECT_HAS(why("[[case]]\nworkload = \"gemm\"\n"),
+             "x.toml:1: case 'gemm' has no size; write size = \"(m,n,k)\"");
   EXPECT_HAS(why("[[case]]\nsize = 3\n"),
              "x.toml:1: the case has no workload; one of vector, ptrans");
   EXPECT_HAS(why("[[case]]\nworklaod = \"gemm\"\n"),
