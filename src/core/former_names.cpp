@@ -15,6 +15,8 @@ constexpr FormerName kNames[]{
     {key, "", "timeout.patience", "timeout.grace"},
     {key, "ring_attention", "deal", "partition"},
     {key, "serving", "most_running", "max_running"},
+    {key, "serving", "block", "block_size"},
+    {key, "parallel_serving", "block", "block_size"},
     {variant, "", "wmma_async_two_slots", "wmma_async_double_buffer"},
     {variant, "", "wmma_async_two_slots_two_registers", "wmma_async_double_buffer_fragments"},
     {variant, "", "wmma_async_stage2", "wmma_async_cross_tile_pipeline"},

@@ -242,7 +242,7 @@ void add_figures(Rows& rows, Records const& records) {
   bool const is_called = any_of(counts_calls);
   bool const is_sent = any_of(is_exchange);
   rows.add("median_s", is_called || is_sent ? TableColumn::kAlways : 8);
-  if (!is_measured) rows.columns.back().head = "simulated in";
+  if (!is_measured) rows.columns.back().head = "host time";
   rows.add("interval", Align::right, 4, precision);
   rows.add_details({"min_s", "median_low_s", "max_s"});
   rows.add_details({"message_bytes", "latency_us"});

@@ -146,12 +146,15 @@ void BlockPool::release(BlockTable& table) {
   table.key = 0;
 }
 
-std::int64_t BlockPool::blocks_to_move(BlockTable const& table, BlockPool const& to) const {
+std::int64_t BlockPool::blocks_to_move(BlockTable const& table, BlockPool const& to,
+                                       std::set<BlockId>* shared) const {
   std::int64_t needed = 0;
   std::uint64_t key = 0;
   for (BlockId const block : table.blocks) {
     key = next_key(key, at(block).sum);
-    BlockId const there = at(block).filled == block_tokens_ ? to.known(key) : kNoBlock;
+    bool const is_full = at(block).filled == block_tokens_;
+    if (shared != nullptr && is_full && keeps_prefixes_ && !shared->insert(block).second) continue;
+    BlockId const there = is_full ? to.known(key) : kNoBlock;
     needed += there == kNoBlock || to.references(there) == 0 ? 1 : 0;
   }
   return needed;

@@ -4,6 +4,7 @@
 
 #include <cstdint>
 #include <optional>
+#include <set>
 #include <string>
 #include <unordered_map>
 #include <vector>
@@ -59,8 +60,10 @@ class BlockPool {
   bool extend_by_known(BlockTable& table, std::uint64_t sum_of_tokens);
   void release(BlockTable& table);
   /// Free blocks of another memory that a sequence takes there: of full ones that it finds there by
-  /// their tokens those that nobody else refers to, and all others.
-  std::int64_t blocks_to_move(BlockTable const& table, BlockPool const& to) const;
+  /// their tokens those that nobody else refers to, and all others. `shared`: full blocks of those that move
+  /// before it, which will be there; its own are added.
+  std::int64_t blocks_to_move(BlockTable const& table, BlockPool const& to,
+                              std::set<BlockId>* shared = nullptr) const;
   /// Moves a sequence into another memory, as swapping does: all of its blocks leave this one, and of
   /// full ones that are still there it shares those. The tokens that are copied; nothing, with nothing
   /// changed, where too few blocks are free.

@@ -7,7 +7,9 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <bit>
 #include <cstring>
+#include <limits>
 
 namespace quadrille::workloads::serving {
 
@@ -66,7 +68,7 @@ void Execution::allocate_cache(std::int64_t tokens) {
   }
   there_ = {world_.device(), staged_size(extent_), world_.stream()};
   here_ = {world_.device(), staged_size(extent_)};
-  results_ = {world_.device(), 2 * ends_.drawn.cols};
+  results_ = {world_.device(), 3 * ends_.drawn.cols};
 }
 
 /// As many tokens as a share of what is left holds, once all has run.
@@ -84,15 +86,10 @@ std::int64_t Execution::tokens_that_fit() {
   double const left = -world_.group().max(-static_cast<double>(world_.device().free_memory()));
   double const of_block = 2 * static_cast<double>(layers_.size()) *
                           bytes_of(layers_.front().k_pool) / static_cast<double>(blocks);
-  std::int64_t const fit =
-      static_cast<std::int64_t>(extent_.kv_share * left / of_block) * extent_.block;
-  if (fit < extent_.length) {
-    core::fail(
-        fmt::format("serving: what is left of memory holds {} tokens, and a sequence has up "
-                    "to {}; raise kv_share, or lower max_length or budget",
-                    fit, extent_.length));
-  }
-  return std::min(most, fit);
+  auto const fit = static_cast<std::int64_t>(extent_.kv_share * left / of_block) * extent_.block;
+  // At least what one request needs, or nobody is served.
+  std::int64_t const blocks_needed = (needed_tokens(extent_) - 1) / extent_.block + 1;
+  return std::min(most, std::max(fit, blocks_needed * extent_.block));
 }
 
 void Execution::fill(std::uint64_t seed) {
@@ -122,7 +119,7 @@ void Execution::choose() {
   device::Kind const kind = world_.device().kind();
   Scratch const scratch = scratch_of(extent_, facts);
   product_scratch_ = allocate_scratch(scratch.of_products, world_);
-  attention_scratch_ = allocate_scratch(scratch.of_attention, world_);
+  other_scratch_ = allocate_scratch(scratch.of_others, world_);
   // Times of products are those of numbers: what multiplies NaN draws less power.
   for (device::MatrixView const* view : layers_.front().written(false)) {
     workloads::fill(*view, whole(view->rows, view->cols), {core::DataKind::uniform, seed_, 1},
@@ -192,7 +189,7 @@ decoder::Problems Execution::problems(std::size_t layer) const {
   if (layer > 0) before = of_layer(layer - 1, staged_.rows);
   decoder::Problems all = decoder::problems_of(shape_, staged_.attending, tensors,
                                                layer > 0 ? &before : nullptr, staged_.places);
-  decoder::give_scratch(all, product_scratch_, attention_scratch_);
+  decoder::give_scratch(all, product_scratch_, other_scratch_);
   return all;
 }
 
@@ -210,23 +207,27 @@ std::int32_t Execution::slot_of(std::vector<BlockId> const& blocks, std::int64_t
   return static_cast<std::int32_t>(block * extent_.block + token % extent_.block);
 }
 
+/// Uploads what a step needs.
 void Execution::stage(std::vector<Piece> const& pieces, std::int64_t rows,
                       std::span<BlockMove const> moves) {
   std::vector<std::int32_t> words, positions, slots, lengths, slots_of_chunks, selected, numbers,
       drawn_positions;
+  std::vector<float> scores;
   std::vector<std::size_t> piece_of_row;
   Staged staged;
   decoder::Attending& attending = staged.attending;
   auto const add = [&](std::size_t index, std::int64_t t) {
     Piece const& piece = pieces[index];
     std::int64_t const position = piece.before + t;
-    if (t >= piece.first_drawn) {
-      for (std::int64_t s = 0; s < piece.samples; ++s) {
-        selected.push_back(static_cast<std::int32_t>(words.size()));
-        numbers.push_back(static_cast<std::int32_t>(piece.number + s));
-        drawn_positions.push_back(static_cast<std::int32_t>(position + 1));
-        staged.drawn.push_back(piece.number + s);
-      }
+    std::int64_t const drawn = t - piece.first_drawn;
+    for (std::int64_t s = 0; s < piece.samples && drawn >= 0; ++s) {
+      selected.push_back(static_cast<std::int32_t>(words.size()));
+      numbers.push_back(static_cast<std::int32_t>(piece.number + s));
+      drawn_positions.push_back(static_cast<std::int32_t>(position + 1));
+      staged.drawn.push_back(piece.number + s);
+      if (extent_.beams == 0) continue;
+      float const score = piece.scores.empty() ? 0 : piece.scores[static_cast<std::size_t>(drawn)];
+      scores.push_back(s == 0 ? score : -std::numeric_limits<float>::infinity());
     }
     words.push_back(piece.tokens[static_cast<std::size_t>(t)]);
     positions.push_back(static_cast<std::int32_t>(position));
@@ -270,6 +271,12 @@ void Execution::stage(std::vector<Piece> const& pieces, std::int64_t rows,
                              slots.begin() + static_cast<std::ptrdiff_t>(first), slots.end());
     }
   }
+  // Where steps are measured there are tokens of no request.
+  while (extent_.beams > 0 && std::ssize(selected) % extent_.beams != 0) {
+    selected.push_back(selected.back());
+    staged.drawn.push_back(staged.drawn.back());
+    scores.push_back(0);
+  }
   staged.rows = std::max(rows, std::ssize(words));
   words.resize(static_cast<std::size_t>(staged.rows));
   positions.resize(static_cast<std::size_t>(staged.rows));
@@ -295,6 +302,8 @@ void Execution::stage(std::vector<Piece> const& pieces, std::int64_t rows,
   staged.selected = put(selected);
   staged.numbers = put(numbers);
   staged.positions = put(drawn_positions);
+  staged.scores = put({reinterpret_cast<std::int32_t const*>(scores.data()),
+                       reinterpret_cast<std::int32_t const*>(scores.data()) + scores.size()});
   for (std::size_t first = 0; first < moves.size();) {
     std::vector<std::int32_t> pairs;
     std::size_t i = first;
@@ -338,6 +347,16 @@ void Execution::run_layer(std::size_t layer, bool has_attention) {
       });
 }
 
+/// Logits of some of those behind which tokens are drawn, as many as have room.
+gemm::Problem Execution::make_logits(std::int64_t first) {
+  std::int64_t const count = std::min(ends_.selected.rows, std::ssize(staged_.drawn) - first);
+  gemm::Problem const product = logits_product(count);
+  decoder::Tensors const last = of_layer(layers_.size() - 1, staged_.rows);
+  embed_->launch(rows_of_table(last.normed, product.a, staged_.selected + first), world_.stream());
+  of_logits_.lower_bound(count)->second->launch(product, world_.stream());
+  return product;
+}
+
 /// The last norm, and a token behind each that is selected.
 void Execution::draw() {
   decoder::Tensors const last = of_layer(layers_.size() - 1, staged_.rows);
@@ -346,11 +365,8 @@ void Execution::draw() {
       decoder::last_norm_of(shape_, last, ends_.last_norm, last.sum, last.normed), world_.stream());
   auto const all = std::ssize(staged_.drawn);
   for (std::int64_t first = 0; first < all; first += ends_.selected.rows) {
-    std::int64_t const count = std::min(ends_.selected.rows, all - first);
-    gemm::Problem const product = logits_product(count);
-    embed_->launch(rows_of_table(last.normed, product.a, staged_.selected + first),
-                   world_.stream());
-    of_logits_.lower_bound(count)->second->launch(product, world_.stream());
+    gemm::Problem const product = make_logits(first);
+    std::int64_t const count = product.m();
     sampler::Problem problem = drawing(extent_, product.c);
     problem.seed = seed_;
     problem.requests = staged_.numbers + first;
@@ -361,14 +377,25 @@ void Execution::draw() {
       return part;
     };
     problem.tokens = results(ends_.drawn);
-    problem.probabilities = results(ends_.probabilities);
+    if (extent_.beams == 0) {
+      problem.probabilities = results(ends_.probabilities);
+    } else {
+      problem.scores = reinterpret_cast<float const*>(staged_.scores) + first;
+      problem.parents = results(ends_.parents);
+      problem.new_scores = results(ends_.probabilities);
+    }
+    give_scratch(problem, other_scratch_);
     draw_->launch(problem, world_.stream());
   }
   std::size_t const bytes = staged_.drawn.size() * sizeof(std::int32_t);
-  world_.stream().copy(results_.data(), ends_.drawn.data, bytes);
-  world_.stream().copy(results_.data() + ends_.drawn.cols, ends_.probabilities.data, bytes);
+  std::int32_t* to = results_.data();
+  for (device::MatrixView const* view : {&ends_.drawn, &ends_.probabilities, &ends_.parents}) {
+    if (view->rows > 0) world_.stream().copy(to, view->data, bytes);
+    to += view->cols;
+  }
 }
 
+/// The step that was staged, or less of it.
 void Execution::enqueue(bool has_layers, bool has_attention) {
   embed();
   for (std::size_t layer = 0; layer < layers_.size() && has_layers; ++layer) {
@@ -409,21 +436,47 @@ void Execution::move_blocks() {
   stream.record(moves_end_);
 }
 
+/// What a pass has drawn: on ranks that share a model what rank 0 has.
 void Execution::collect() {
   world_.stream().synchronize();
-  if (channel_ != nullptr) {
-    std::string tokens(reinterpret_cast<char const*>(results_.data()),
-                       staged_.drawn.size() * sizeof(std::int32_t));
-    world_.group().broadcast(tokens);
-    std::memcpy(results_.data(), tokens.data(), tokens.size());
-  }
-  std::int32_t const* const probabilities = results_.data() + ends_.drawn.cols;
+  std::vector<Drawn> drawn;
   for (std::size_t i = 0; i < staged_.drawn.size(); ++i) {
-    std::int64_t const number = staged_.drawn[i];
-    float probability = 0;
-    std::memcpy(&probability, probabilities + i, sizeof probability);
-    outputs_->of(number).push_back(results_.data()[i]);
-    drawn_probabilities_[number].push_back(probability);
+    std::int32_t const* const result = results_.data() + i;
+    drawn.push_back({.number = staged_.drawn[i],
+                     .token = result[0],
+                     .parent = result[2 * ends_.drawn.cols],
+                     .probability = std::bit_cast<float>(result[ends_.drawn.cols])});
+  }
+  if (channel_ != nullptr && !drawn.empty()) {
+    std::string bytes(reinterpret_cast<char const*>(drawn.data()), drawn.size() * sizeof(Drawn));
+    world_.group().broadcast(bytes);
+    std::memcpy(drawn.data(), bytes.data(), bytes.size());
+  }
+  drawn_.insert(drawn_.end(), drawn.begin(), drawn.end());
+}
+
+/// Gives samples their tokens.
+void Execution::hand_out() {
+  if (extent_.beams == 0) {
+    for (Drawn const& one : drawn_) {
+      outputs_->of(one.number).push_back(one.token);
+      probabilities_[one.number].push_back(one.probability);
+    }
+    return;
+  }
+  for (auto first = drawn_.begin(); first != drawn_.end(); first += extent_.beams) {
+    std::vector<std::int32_t> parents, tokens;
+    std::vector<std::vector<float>> scores;
+    for (auto one = first; one != first + extent_.beams; ++one) {
+      parents.push_back(one->parent);
+      tokens.push_back(one->token);
+      scores.push_back(probabilities_[first->number + one->parent]);
+      scores.back().push_back(one->probability);
+    }
+    for (std::size_t beam = 0; beam < scores.size(); ++beam) {
+      probabilities_[first->number + static_cast<std::int64_t>(beam)] = std::move(scores[beam]);
+    }
+    outputs_->extend(first->number, std::move(parents), tokens);
   }
 }
 
@@ -431,12 +484,14 @@ double Execution::run(std::vector<Piece> pieces, std::int64_t rows,
                       std::span<BlockMove const> moves) {
   device::StreamView const stream = world_.stream();
   stream.record(begin_);
+  drawn_.clear();
   auto next = pieces.begin();
-  for (bool is_first = true; is_first || rows > 0; is_first = false) {
+  for (bool is_first = true; is_first || rows > 0 || next != pieces.end(); is_first = false) {
     std::vector<Piece> taken;
     std::int64_t count = 0;
     while (next != pieces.end() && count < extent_.rows) {
       auto const left = std::ssize(next->tokens), room = extent_.rows - count;
+      if (next->together > room) break;
       if (left <= room) {
         count += left;
         taken.push_back(std::move(*next++));
@@ -445,11 +500,15 @@ double Execution::run(std::vector<Piece> pieces, std::int64_t rows,
       Piece& first = taken.emplace_back(*next);
       first.tokens.resize(static_cast<std::size_t>(room));
       next->tokens.erase(next->tokens.begin(), next->tokens.begin() + room);
+      if (std::int64_t const drawn = room - next->first_drawn; drawn > 0 && !next->scores.empty()) {
+        next->scores.erase(next->scores.begin(), next->scores.begin() + drawn);
+      }
       next->before += room;
       next->first_drawn = std::max<std::int64_t>(0, next->first_drawn - room);
       count += room;
     }
-    std::int64_t const here = std::min(rows, extent_.rows);
+    // Of a batch that is filled up, the last has what is left.
+    std::int64_t const here = next == pieces.end() ? std::min(rows, extent_.rows) : count;
     stage(taken, here, is_first ? moves : std::span<BlockMove const>{});
     rows -= here;
     if (!staged_.moves.empty()) move_blocks();
@@ -468,13 +527,26 @@ double Execution::run(std::vector<Piece> pieces, std::int64_t rows,
   return channel_ == nullptr ? seconds : world_.group().max(seconds);
 }
 
+double Execution::seconds_of(std::vector<Piece> const& pieces, std::int64_t rows, bool has_layers,
+                             bool has_attention) {
+  device::StreamView const stream = world_.stream();
+  stream.record(begin_);
+  stage(pieces, rows);
+  enqueue(has_layers, has_attention);
+  collect();
+  stream.record(end_);
+  end_.synchronize();
+  drawn_.clear();
+  return end_.seconds_since(begin_);
+}
+
 void Execution::begin(TokenHashes const& tokens, Outputs& outputs, std::int64_t samples,
                       std::function<bool(Sequence const&)> is_judged) {
   hashes_ = &tokens;
   outputs_ = &outputs;
   samples_ = samples;
   is_judged_ = std::move(is_judged);
-  drawn_probabilities_.clear();
+  probabilities_.clear();
   kept_.clear();
   swapped_bytes_ = swapped_s_ = 0;
 }
@@ -515,8 +587,13 @@ double Execution::execute(StepWork const& work, std::span<Part const> parts,
                                              .number = outputs_->number(request, sequence->sample),
                                              .samples = has_samples ? samples_ : 1});
     piece.tokens = words_of(request, outputs_->of(piece.number), piece.before, sequence->cached);
+    bool const is_beam = extent_.beams > 0 && !has_samples && is_complete;
+    if (is_beam) piece.scores = {probabilities_[piece.number].back()};
+    if (is_beam && sequence->sample == 0) piece.together = samples_;
   }
-  return run(std::move(pieces), work.rows, moves);
+  double const seconds = run(std::move(pieces), work.rows, moves);
+  hand_out();
+  return seconds;
 }
 
 }  // namespace quadrille::workloads::serving

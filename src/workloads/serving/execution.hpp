@@ -25,6 +25,8 @@ struct Piece {
   std::vector<std::int32_t> tokens{};    ///< those behind them
   std::int64_t first_drawn = 0;          ///< of these: from it on a next token is drawn behind each
   std::int64_t number = 0, samples = 1;  ///< of random numbers, and how many are drawn behind each
+  std::int64_t together = 1;             ///< pieces, from this one on, whose beams go on together
+  std::vector<float> scores{};  ///< of the beams that end with these tokens; of a prompt none
 };
 
 /// A model on the device: layers of a GPT whose MLP is four times as wide as it, behind embeddings of words and
@@ -48,19 +50,20 @@ class Execution final : public Executor {
   double execute(StepWork const& work, std::span<Part const> parts,
                  std::span<BlockMove const> moves) override;
   void end(Sequence const& sequence) override;
+  std::span<std::int32_t const> parents(Request const& request) const override {
+    return outputs_->parents(request);
+  }
 
   /// Computes each judged sequence once more, by itself and all its tokens at once, and holds that, part by part,
   /// against f64. Tokens, their probabilities, and K and V of all layers must be the same to the bit; of a model
-  /// that is not deterministic K and V of a token and head may differ by what roundings grow to. Nothing of the
-  /// cache is needed any more. Blocks.
+  /// that is not deterministic K and V of a token and head, and logits by way of the probabilities of a sequence's
+  /// tokens, may differ by what roundings grow to. Nothing of the cache is needed any more. Blocks.
   Finding judge(core::Case const& spec);
 
-  // Steps and their parts by themselves.
-  /// Uploads what a step of these pieces needs, filled up to so many rows, which is no more than extent.rows.
-  void stage(std::vector<Piece> const& pieces, std::int64_t rows,
-             std::span<BlockMove const> moves = {});
-  /// Enqueues the step that was staged, or less of it: no layers, or layers without their attention.
-  void enqueue(bool has_layers, bool has_attention);
+  /// How long a step of these pieces takes, filled up to so many rows, which is no more than extent.rows; or less of
+  /// it: no layers, or layers without their attention. Nothing is left of it.
+  double seconds_of(std::vector<Piece> const& pieces, std::int64_t rows, bool has_layers,
+                    bool has_attention);
 
   Extent const& extent() const { return extent_; }
   std::string kernels() const;
@@ -79,9 +82,16 @@ class Execution final : public Executor {
     decoder::Attending attending{};
     decoder::Places places{};
     std::int32_t const *words = nullptr, *selected = nullptr, *numbers = nullptr,
-                       *positions = nullptr;  ///< of tokens; of those that are drawn
-    std::vector<std::int64_t> drawn{};        ///< numbers
+                       *positions = nullptr,
+                       *scores = nullptr;  ///< of tokens; of those that are drawn
+    std::vector<std::int64_t> drawn{};     ///< numbers
     std::vector<Moves> moves{};
+  };
+  /// A token that was drawn.
+  struct Drawn {
+    std::int64_t number = 0;
+    std::int32_t token = 0, parent = 0;
+    float probability = 0;  ///< or score, of a beam
   };
   struct Kept {
     Request request{};
@@ -93,11 +103,15 @@ class Execution final : public Executor {
   decoder::Problems problems(std::size_t layer) const;
   decoder::Rows const& rows_for(std::int64_t tokens) const;
   void choose();
+  void stage(std::vector<Piece> const& pieces, std::int64_t rows,
+             std::span<BlockMove const> moves = {});
+  void enqueue(bool has_layers, bool has_attention);
   void allocate_cache(std::int64_t tokens);
   std::int64_t tokens_that_fit();
   void run_layer(std::size_t layer, bool has_attention);
   std::size_t agreed(std::size_t choice) const;
   kernels::gemm::Problem logits_product(std::int64_t drawn) const;
+  kernels::gemm::Problem make_logits(std::int64_t first);
   std::int32_t slot_of(std::vector<BlockId> const& blocks, std::int64_t token) const;
   void embed();
   void draw();
@@ -105,12 +119,14 @@ class Execution final : public Executor {
   double run(std::vector<Piece> pieces, std::int64_t rows, std::span<BlockMove const> moves);
   void move_blocks();
   void collect();
+  void hand_out();
   std::vector<std::vector<float>> read_cache(std::vector<BlockId> const& blocks,
                                              std::int64_t tokens);
   std::vector<BlockId> blocks_of(Sequence const& sequence) const;
   std::vector<std::int32_t> words_of(Request const& request, std::vector<std::int32_t> const& made,
                                      std::int64_t first, std::int64_t last) const;
   void judge(Kept const& kept, core::Case const& spec, Finding& finding);
+  void judge_probabilities(Kept const& kept, double allowed, Finding& finding);
 
   comm::World& world_;
   Extent extent_;
@@ -121,7 +137,7 @@ class Execution final : public Executor {
   std::vector<device::PinnedBuffer<std::byte>> host_;  ///< of each layer k, then v
   device::Buffer<std::int32_t> there_;                 ///< what was staged, ...
   device::PinnedBuffer<std::int32_t> here_, results_;  ///< ... and where; what was drawn
-  device::Buffer<std::byte> product_scratch_, attention_scratch_;
+  device::Buffer<std::byte> product_scratch_, other_scratch_;
 
   std::map<std::int64_t, decoder::Rows> rows_;  ///< of up to so many tokens
   std::map<std::int64_t, Product const*> of_logits_;
@@ -141,7 +157,8 @@ class Execution final : public Executor {
   TokenHashes const* hashes_ = nullptr;
   Outputs* outputs_ = nullptr;
   std::int64_t samples_ = 1;
-  std::map<std::int64_t, std::vector<float>> drawn_probabilities_;  ///< by number
+  std::vector<Drawn> drawn_;                                  ///< in all passes of a step
+  std::map<std::int64_t, std::vector<float>> probabilities_;  ///< of tokens, or scores, by number
   std::function<bool(Sequence const&)> is_judged_;
   std::vector<Kept> kept_;
 };

@@ -5,7 +5,9 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
 #include <cmath>
+#include <limits>
 
 /// Sequences that were served, computed once more by themselves.
 namespace quadrille::workloads::serving {
@@ -47,6 +49,52 @@ void Execution::end(Sequence const& sequence) {
                    .k_and_v = read_cache(blocks_of(sequence), sequence.cached)});
 }
 
+/// The logits of a token and those of the same one by itself, whose step has just run, are off each other by a
+/// share of what they are, and so are logarithms of probabilities: on average over tokens, for one word of many may
+/// be off by more. Another token's logits are off by more than what they are.
+void Execution::judge_probabilities(Kept const& kept, double allowed, Finding& finding) {
+  std::vector<std::int32_t> const& tokens = outputs_->of(kept.number);
+  std::vector<float> const& had = probabilities_[kept.number];
+  std::int64_t const apart = std::max<std::int64_t>(1, extent_.beams);
+  double const inverse = extent_.temperature > 0 ? 1 / extent_.temperature : 1;
+  double off = 0, spread = 0;
+  for (std::int64_t first = 0; first < std::ssize(staged_.drawn); first += ends_.selected.rows) {
+    device::MatrixView const logits = make_logits(first).c;
+    core::visit_type(logits.type, [&](auto zero) {
+      auto const values = download<decltype(zero)>(logits, world_.stream());
+      for (std::int64_t row = 0; row < logits.rows; row += apart) {
+        auto const of_row = std::span{values}.subspan(static_cast<std::size_t>(row * logits.cols),
+                                                      static_cast<std::size_t>(logits.cols));
+        auto const token = static_cast<std::size_t>((first + row) / apart);
+        auto const z = [&](std::size_t word) {
+          return inverse * static_cast<double>(of_row[word]);
+        };
+        double largest = -std::numeric_limits<double>::infinity(), sum = 0, squares = 0;
+        for (std::size_t word = 0; word < of_row.size(); ++word)
+          largest = std::max(largest, z(word));
+        for (std::size_t word = 0; word < of_row.size(); ++word) {
+          sum += std::exp(z(word) - largest);
+          squares += z(word) * z(word);
+        }
+        double was = std::log(double{had[token]});
+        if (extent_.beams > 0) was = double{had[token]} - (token > 0 ? double{had[token - 1]} : 0);
+        // The likeliest has no probability, but may be another word that is about as likely.
+        double const is = z(static_cast<std::size_t>(tokens[token])) - largest -
+                          (extent_.temperature > 0 ? std::log(sum) : 0);
+        off += (was - is) * (was - is);
+        spread += squares / static_cast<double>(logits.cols);
+      }
+    });
+  }
+  double const share = std::sqrt(off / spread);
+  finding.check(share / (2 * allowed), 1, [&] {
+    return fmt::format(
+        "logarithms of probabilities of the output of request {} on rank {}: expected up to {:.3g} "
+        "of the logits off what they are by itself, got {:.3g}",
+        kept.number, world_.rank(), 2 * allowed, share);
+  });
+}
+
 Finding Execution::judge(core::Case const& spec) {
   Finding finding;
   finding.allowed = 1;
@@ -61,16 +109,26 @@ void Execution::judge(Kept const& kept, core::Case const& spec, Finding& finding
   decoder::Step step{shape, workloads::Lengths::equal, seed_};
   step.draw_slots(seed_);
   std::vector<std::int32_t> const tokens = outputs_->of(kept.number);
-  std::vector<float> const probabilities = drawn_probabilities_[kept.number];
+  std::vector<float> const probabilities = probabilities_[kept.number];
   std::int64_t const prompt = kept.request.prompt;
   std::vector<std::int32_t> const words = words_of(kept.request, tokens, 0, kept.tokens);
-  Piece const piece{
+  Piece piece{
       .blocks = step.table, .tokens = words, .first_drawn = prompt - 1, .number = kept.number};
-  outputs_->of(kept.number).clear();
-  drawn_probabilities_[kept.number].clear();
+  if (extent_.beams > 0) {
+    // The likeliest tokens behind each of the sequence's, among which its next one is.
+    piece.samples = extent_.beams;
+    piece.scores.push_back(0);
+    piece.scores.insert(piece.scores.end(), probabilities.begin(), probabilities.end() - 1);
+  }
+  drawn_.clear();
   auto const named = [&](std::string_view what) {
     return fmt::format("{} of request {} by itself on rank {}", what, kept.number, world_.rank());
   };
+  // A layer rounds some eight times, and each may have grown fourfold where K and V are made.
+  double const allowed = extent_.deterministic
+                             ? 0
+                             : 16 * core::epsilon_of(extent_.type) *
+                                   std::sqrt(static_cast<double>(extent_.model.layers));
   if (kept.tokens <= extent_.rows) {
     decoder::StepCheck check{shape, step, spec, world_, {}};
     stage({piece}, kept.tokens);
@@ -88,11 +146,15 @@ void Execution::judge(Kept const& kept, core::Case const& spec, Finding& finding
     draw();
     decoder::Tensors const last = of_layer(layers_.size() - 1, kept.tokens);
     check.judge_last_norm(last_source_, last.sum, last.normed);
-    if (std::ssize(staged_.drawn) <= ends_.selected.rows) {
-      check.judge_logits(last.normed, prompt - 1, words_source_,
-                         ends_.logits.block(0, 0, std::ssize(staged_.drawn), ends_.logits.cols));
-    }
+    // Those that were made last are there; of beams a row for each, which are alike.
+    std::int64_t const drawn = std::ssize(staged_.drawn),
+                       first = (drawn - 1) / ends_.selected.rows * ends_.selected.rows;
+    device::MatrixView logits = ends_.logits;
+    logits.rows = (drawn - first) / piece.samples;
+    logits.ld *= piece.samples;
+    check.judge_logits(last.normed, prompt - 1 + first / piece.samples, words_source_, logits);
     collect();
+    if (!extent_.deterministic) judge_probabilities(kept, allowed, finding);
     Finding found = check.finding();
     if (found.wrong > 0) found.first_wrong = named(found.first_wrong);
     finding.add(found);
@@ -101,21 +163,19 @@ void Execution::judge(Kept const& kept, core::Case const& spec, Finding& finding
   }
   std::vector<std::vector<float>> const want = read_cache(step.table, kept.tokens);
   for (std::size_t i = 0; i < tokens.size() && extent_.deterministic; ++i) {
-    std::int32_t const token = outputs_->of(kept.number)[i];
-    float const probability = drawn_probabilities_[kept.number][i];
-    bool const is_same = token == tokens[i] && probability == probabilities[i];
+    auto const of_token = std::span{drawn_}.subspan(i * static_cast<std::size_t>(piece.samples),
+                                                    static_cast<std::size_t>(piece.samples));
+    auto const found = std::ranges::find(of_token, tokens[i], &Drawn::token);
+    Drawn const& right = found == of_token.end() ? of_token.front() : *found;
+    bool const is_same = right.token == tokens[i] && right.probability == probabilities[i];
     finding.check(is_same ? 0 : 2, 1, [&] {
       return fmt::format(
-          "token {} of the output of request {} on rank {}: expected {} of "
-          "probability {:.9g}, as by itself, got {} of {:.9g}",
-          i, kept.number, world_.rank(), token, probability, tokens[i], probabilities[i]);
+          "token {} of the output of request {} on rank {}: expected {} of {} "
+          "{:.9g}, as by itself, got {} of {:.9g}",
+          i, kept.number, world_.rank(), right.token, extent_.beams > 0 ? "score" : "probability",
+          right.probability, tokens[i], probabilities[i]);
     });
   }
-  // A layer rounds some eight times, and each may have grown fourfold where K and V are made.
-  double const allowed = extent_.deterministic
-                             ? 0
-                             : 16 * core::epsilon_of(extent_.type) *
-                                   std::sqrt(static_cast<double>(extent_.model.layers));
   auto const d = static_cast<std::size_t>(extent_.model.head_size);
   auto const width = static_cast<std::size_t>(shape_.of_kv());
   for (std::size_t tensor = 0; tensor < want.size(); ++tensor) {
@@ -129,15 +189,13 @@ void Execution::judge(Kept const& kept, core::Case const& spec, Finding& finding
       double const share = off == 0 ? 0 : std::sqrt(off / all) / allowed;
       finding.check(share, 1, [&] {
         return fmt::format(
-            "{} of token {} of request {}, layer {}, head {} on rank {}: {:.3g} of it off what it "
-            "is by itself",
+            "{} of token {} of request {}, layer {}, head {} on rank {}: expected up to {:.3g} of "
+            "it off what it is by itself, got {:.3g}",
             tensor % 2 == 0 ? "k" : "v", first / width, kept.number, tensor / 2, first % width / d,
-            world_.rank(), std::sqrt(off / all));
+            world_.rank(), allowed, std::sqrt(off / all));
       });
     }
   }
-  outputs_->of(kept.number) = tokens;
-  drawn_probabilities_[kept.number] = probabilities;
 }
 
 }  // namespace quadrille::workloads::serving

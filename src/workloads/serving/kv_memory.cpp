@@ -17,6 +17,8 @@ bool ContiguousKv::admit(Sequence& sequence, TokenHashes const&) {
 
 std::int64_t ContiguousKv::room_for(Sequence const&, std::int64_t wanted) const { return wanted; }
 
+bool ContiguousKv::has_room(std::span<Sequence* const>) const { return true; }
+
 void ContiguousKv::write(Sequence& sequence, std::uint64_t token) {
   QUAD_REQUIRE(sequence.cached < sequence.request->limit, "a sequence grew beyond its limit");
   sequence.sum += token;
@@ -65,6 +67,12 @@ std::int64_t PagedKv::room_for(Sequence const& sequence, std::int64_t wanted) co
   return end * step - sequence.table.tokens;
 }
 
+bool PagedKv::has_room(std::span<Sequence* const> sequences) const {
+  std::int64_t needed = 0;
+  for (Sequence const* sequence : sequences) needed += device_.blocks_for(sequence->table, 1);
+  return needed <= device_.free();
+}
+
 bool PagedKv::has_spare(Sequence const& sequence, std::int64_t tokens, bool is_alone) const {
   return device_.blocks_for(sequence.table, tokens) + spare(is_alone) <= device_.free();
 }
@@ -79,11 +87,45 @@ void PagedKv::release(Sequence& sequence) {
   sequence.cached = 0;
 }
 
-std::optional<std::int64_t> PagedKv::swap_in(Sequence& sequence, bool is_alone) {
-  std::int64_t const next = sequence.table.tokens % device_.block_tokens() == 0 ? 1 : 0;
-  std::int64_t const needed = host_.blocks_to_move(sequence.table, device_) + next;
-  if (needed + spare(is_alone) > device_.free()) return {};
-  return host_.move(sequence.table, device_, BlockMove::Kind::in);
+void PagedKv::follow(std::span<Sequence* const> beams, std::span<std::int32_t const> parents) {
+  std::vector<BlockTable> before;
+  for (Sequence const* beam : beams) before.push_back(beam->table);
+  for (std::size_t i = 0; i < beams.size(); ++i) {
+    beams[i]->table = device_.fork(before[static_cast<std::size_t>(parents[i])]);
+  }
+  for (BlockTable& table : before) device_.release(table);
+}
+
+std::int64_t PagedKv::blocks_to_move(std::span<Sequence* const> sequences, BlockPool const& from,
+                                     BlockPool const& to) {
+  std::int64_t needed = 0;
+  std::set<BlockId> shared;
+  for (Sequence const* sequence : sequences) {
+    needed += from.blocks_to_move(sequence->table, to, &shared);
+  }
+  return needed;
+}
+
+std::optional<std::int64_t> PagedKv::swap_out(std::span<Sequence* const> sequences) {
+  if (blocks_to_move(sequences, device_, host_) > host_.free()) return {};
+  std::int64_t copied = 0;
+  for (Sequence* sequence : sequences) {
+    copied += device_.move(sequence->table, host_, BlockMove::Kind::out).value();
+  }
+  return copied;
+}
+
+std::optional<std::int64_t> PagedKv::swap_in(std::span<Sequence* const> sequences, bool is_alone) {
+  std::int64_t needed = blocks_to_move(sequences, host_, device_) + spare(is_alone);
+  for (Sequence const* sequence : sequences) {
+    needed += sequence->table.tokens % device_.block_tokens() == 0 ? 1 : 0;
+  }
+  if (needed > device_.free()) return {};
+  std::int64_t copied = 0;
+  for (Sequence* sequence : sequences) {
+    copied += host_.move(sequence->table, device_, BlockMove::Kind::in).value();
+  }
+  return copied;
 }
 
 KvUse PagedKv::use(std::span<Sequence* const> sequences) const {

@@ -26,6 +26,7 @@ struct Sequence {
   std::int64_t delivered = 0;  ///< tokens of the output
   double joined_s = 0;         ///< when it got its reservation
   double last_token_s = 0;
+  std::uint64_t output = 0;  ///< the sum of the hashes of tokens that were delivered
 
   // Of paged memory.
   BlockTable table{};
@@ -61,6 +62,8 @@ class KvMemory {
   virtual bool admit(Sequence& sequence, TokenHashes const& tokens) = 0;
   /// How many of `wanted` tokens there is room for.
   virtual std::int64_t room_for(Sequence const& sequence, std::int64_t wanted) const = 0;
+  /// Whether each of them has room for one.
+  virtual bool has_room(std::span<Sequence* const> sequences) const = 0;
   /// Writes the next token, for which there is room.
   virtual void write(Sequence& sequence, std::uint64_t token) = 0;
   virtual void release(Sequence& sequence) = 0;
@@ -84,6 +87,7 @@ class ContiguousKv final : public KvMemory {
 
   bool admit(Sequence& sequence, TokenHashes const& tokens) override;
   std::int64_t room_for(Sequence const& sequence, std::int64_t wanted) const override;
+  bool has_room(std::span<Sequence* const> sequences) const override;
   void write(Sequence& sequence, std::uint64_t token) override;
   void release(Sequence& sequence) override;
   std::uint64_t sum_of(Sequence const& sequence) const override { return sequence.sum; }
@@ -108,6 +112,7 @@ class PagedKv final : public KvMemory {
 
   bool admit(Sequence& sequence, TokenHashes const& tokens) override;
   std::int64_t room_for(Sequence const& sequence, std::int64_t wanted) const override;
+  bool has_room(std::span<Sequence* const> sequences) const override;
   void write(Sequence& sequence, std::uint64_t token) override;
   void release(Sequence& sequence) override;
   std::uint64_t sum_of(Sequence const& sequence) const override {
@@ -121,18 +126,20 @@ class PagedKv final : public KvMemory {
   bool has_spare(Sequence const& sequence, std::int64_t tokens, bool is_alone) const;
   /// A further sample of the same prompt.
   void fork(Sequence const& from, Sequence& to) { to.table = device_.fork(from.table); }
-  // The tokens that are copied; nothing, with nothing changed, where there is no room.
-  std::optional<std::int64_t> swap_out(Sequence& sequence) {
-    return device_.move(sequence.table, host_, BlockMove::Kind::out);
-  }
-  /// Where there is room for its next token, too.
-  std::optional<std::int64_t> swap_in(Sequence& sequence, bool is_alone);
+  /// Beams of a request get the blocks of those that they go on from.
+  void follow(std::span<Sequence* const> beams, std::span<std::int32_t const> parents);
+  // All of them. The tokens that are copied; nothing, with nothing changed, where there is no room.
+  std::optional<std::int64_t> swap_out(std::span<Sequence* const> sequences);
+  /// Where there is room for the next token of each, too.
+  std::optional<std::int64_t> swap_in(std::span<Sequence* const> sequences, bool is_alone);
   /// Blocks that were moved since the last call, in this order.
   std::vector<BlockMove> take_moves() { return std::exchange(moves_, {}); }
   BlockPool const& device() const { return device_; }
   BlockPool const& host() const { return host_; }
 
  private:
+  static std::int64_t blocks_to_move(std::span<Sequence* const> sequences, BlockPool const& from,
+                                     BlockPool const& to);
   /// Blocks that newcomers leave free.
   std::int64_t spare(bool is_alone) const { return is_alone ? 0 : device_.count() / 100; }
 

@@ -29,14 +29,17 @@ std::vector<std::int64_t> axis(std::int64_t first, std::int64_t last) {
 class Times {
  public:
   Times(comm::World& world, Execution& execution)
-      : clock_{world},
+      : group_{world.group()},
         execution_{execution},
         extent_{execution.extent()},
         order_{shuffled(extent_.kv_tokens / extent_.block, 1, 0x6f7264)} {}
 
-  /// Of layers, and of what is before and behind them.
+  /// Of layers, and of what is before and behind them, by the tokens that are drawn.
   void add_rows(Points& layers, Points& ends) {
-    layers.y = ends.y = {0};
+    std::vector<std::int64_t> drawn = axis(1, extent_.sequences);
+    drawn.insert(drawn.begin(), 0);
+    layers.y = {0};
+    ends.y = {drawn.begin(), drawn.end()};
     std::vector<std::int64_t> const even = axis(1, extent_.rows);
     std::set<std::int64_t> all{even.begin(), even.end()};
     // Behind the last of a class there are other kernels.
@@ -44,13 +47,19 @@ class Times {
       all.insert(std::min(last + 1, extent_.rows));
     for (std::int64_t const rows : all) {
       if (is_too_long(layers, rows, 1)) break;
-      std::vector<Piece> pieces;
-      for (std::int64_t i = 0; i < rows; ++i) pieces.push_back(piece(1, 0, i < extent_.sequences));
       layers.x.push_back(static_cast<double>(rows));
       ends.x.push_back(static_cast<double>(rows));
-      double const ends_s = seconds(pieces, rows, false, false);
-      ends.seconds.push_back(ends_s);
-      layers.seconds.push_back(of_layer(seconds(pieces, rows, true, false) - ends_s));
+      std::vector<Piece> pieces;
+      for (std::size_t j = 0; j < drawn.size(); ++j) {
+        if (j > 0 && drawn[j - 1] >= rows) {  // no more are drawn than there are rows
+          ends.seconds.push_back(ends.seconds.back());
+          continue;
+        }
+        pieces.clear();
+        for (std::int64_t i = 0; i < rows; ++i) pieces.push_back(piece(1, 0, i < drawn[j]));
+        ends.seconds.push_back(middle_of([&] { return seconds(pieces, rows, false, false); }));
+      }
+      layers.seconds.push_back(added(pieces, rows, false));
     }
   }
 
@@ -63,7 +72,7 @@ class Times {
       if (is_too_long(points, tokens, 2)) break;
       points.x.push_back(static_cast<double>(tokens));
       for (std::int64_t const others : before) {
-        points.seconds.push_back(attention({piece(tokens, others, false)}, tokens));
+        points.seconds.push_back(added({piece(tokens, others, false)}, tokens, true));
       }
     }
     return points;
@@ -84,7 +93,7 @@ class Times {
         for (std::int64_t s = 0; s < count; ++s) {
           pieces.push_back(piece(1, core::split_evenly(tokens, count, s).count - 1, false));
         }
-        points.seconds.push_back(attention(pieces, count));
+        points.seconds.push_back(added(pieces, count, true));
       }
     }
     return points;
@@ -103,30 +112,36 @@ class Times {
     return made;
   }
 
-  /// Of a step, or less of it, uploads included.
+  /// Of a step, or less of it, with all that the host has to do in it; on the slowest rank.
   double seconds(std::vector<Piece> const& pieces, std::int64_t rows, bool has_layers,
                  bool has_attention) {
-    constexpr int kRounds = 5;
-    auto const once = [&] {
-      return clock_
-          .plainly([&] {
-            execution_.stage(pieces, rows);
-            execution_.enqueue(has_layers, has_attention);
-          })
-          .seconds;
-    };
-    double least = once();
-    for (int i = 1; i < kRounds && least < kMaxSeconds / kRounds; ++i) {
-      least = std::min(least, once());
-    }
-    return least;
+    double const slowest_s =
+        group_.max(execution_.seconds_of(pieces, rows, has_layers, has_attention));
+    spent_s_ += slowest_s;
+    return slowest_s;
   }
-  /// What all layers add to a step, which is nothing at least.
-  double of_layer(double seconds) const {
-    return std::max(0.0, seconds) / static_cast<double>(extent_.model.layers);
+  /// The middle of several rounds, and of more where these are short.
+  double middle_of(auto const& round) {
+    constexpr std::size_t kFew = 5, kMany = 25;
+    constexpr double kEnoughSeconds = 0.005;
+    std::vector<double> rounds;
+    spent_s_ = 0;
+    do {
+      rounds.push_back(round());
+    } while (rounds.size() < kMany &&
+             spent_s_ < (rounds.size() < kFew ? kMaxSeconds / kFew : kEnoughSeconds));
+    auto const middle = rounds.begin() + std::ssize(rounds) / 2;
+    std::ranges::nth_element(rounds, middle);
+    return *middle;
   }
-  double attention(std::vector<Piece> const& pieces, std::int64_t rows) {
-    return of_layer(seconds(pieces, rows, true, true) - seconds(pieces, rows, true, false));
+  /// What each layer adds to a step, or its attention to the layer, which is nothing at least. With and without it
+  /// alternate: a machine that becomes slower meanwhile is so for both.
+  double added(std::vector<Piece> const& pieces, std::int64_t rows, bool is_attention) {
+    double const all = middle_of([&] {
+      double const with_s = seconds(pieces, rows, true, is_attention);
+      return with_s - seconds(pieces, rows, is_attention, false);
+    });
+    return std::max(0.0, all) / static_cast<double>(extent_.model.layers);
   }
 
   /// Whether the next x of an axis would take too long where time grows with this power of it.
@@ -139,11 +154,12 @@ class Times {
            kMaxSeconds;
   }
 
-  measure::QuickClock clock_;
+  comm::Group const& group_;
   Execution& execution_;
   Extent const& extent_;
   std::vector<std::int32_t> order_;
   std::size_t next_ = 0;
+  double spent_s_ = 0;  ///< on the rounds of a point
 };
 
 }  // namespace

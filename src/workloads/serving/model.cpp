@@ -39,6 +39,11 @@ std::vector<std::int64_t> sizes_of(Extent const& x) {
   return sizes;
 }
 
+/// A token behind each of a step, or of samples that begin in it; of a judged sequence all its beams.
+std::int64_t max_drawn(Extent const& x) {
+  return std::max(x.rows, x.sequences) * std::max<std::int64_t>(1, x.beams);
+}
+
 device::Kind kind_of(device::Facts const& facts) {
   return facts.compute_capability > 0 ? device::Kind::cuda : device::Kind::host;
 }
@@ -60,7 +65,14 @@ decoder::Shape shape_of(Extent const& extent, std::int64_t part) {
   return shape;
 }
 
-std::int64_t drawn_at_once(Extent const& extent) { return std::min(extent.rows, extent.sequences); }
+std::int64_t needed_tokens(Extent const& extent) {
+  return std::max<std::int64_t>(1, extent.beams) * (extent.length + extent.block);
+}
+
+std::int64_t drawn_at_once(Extent const& extent) {
+  std::int64_t const together = std::max<std::int64_t>(1, extent.beams);
+  return std::min(extent.rows, extent.sequences) / together * together;
+}
 
 Ends::Ends(Extent const& x) {
   std::int64_t const width = x.model.width(), at_once = drawn_at_once(x);
@@ -69,14 +81,17 @@ Ends::Ends(Extent const& x) {
   last_norm = matrix(x.type, 2, width);
   selected = matrix(x.type, at_once, width);
   logits = matrix(x.type, at_once, x.vocabulary);
-  drawn = matrix(core::DataType::i32, 1, std::max(x.rows, x.sequences));
+  drawn = matrix(core::DataType::i32, 1, max_drawn(x));
   probabilities = matrix(core::DataType::f32, 1, drawn.cols);
+  parents = matrix(core::DataType::i32, x.beams > 0 ? 1 : 0, drawn.cols);
   chunk_k = chunk_v = matrix(x.type, x.length, shape_of(x).of_kv());
 }
 
 std::vector<device::MatrixView*> Ends::all() {
-  return {&words, &positions,     &last_norm, &selected, &logits,
-          &drawn, &probabilities, &chunk_k,   &chunk_v};
+  std::vector<device::MatrixView*> all{&words, &positions,     &last_norm, &selected, &logits,
+                                       &drawn, &probabilities, &parents,   &chunk_k,  &chunk_v};
+  std::erase_if(all, [](device::MatrixView const* view) { return view->rows == 0; });
+  return all;
 }
 
 decoder::Tensors layer_of(Extent const& x) {
@@ -119,7 +134,9 @@ rowwise::Problem rows_of_table(device::MatrixView const& table, device::MatrixVi
 }
 
 sampler::Problem drawing(Extent const& x, device::MatrixView const& logits) {
-  sampler::Problem problem = sampler::unallocated(logits.rows, logits.cols, logits.type);
+  std::int64_t const together = std::max<std::int64_t>(1, x.beams);
+  sampler::Problem problem =
+      sampler::unallocated(logits.rows / together, logits.cols, logits.type, x.beams);
   problem.logits = logits;
   problem.temperature = x.temperature;
   return problem;
@@ -190,8 +207,9 @@ Scratch scratch_of(Extent const& extent, device::Facts const& facts) {
     add(most.of_products, ends.logits,
         logits_of(part(views.selected, 0, 0, drawn, x.model.width()), views.words,
                   part(views.logits, 0, 0, drawn, x.vocabulary)));
+    add(most.of_others, ends.draw, drawing(x, part(views.logits, 0, 0, drawn, x.vocabulary)));
     for (auto const& chunk : problems.chunks) {
-      add(most.of_attention, chosen.chunks, chunk.attention);
+      add(most.of_others, chosen.chunks, chunk.attention);
     }
     // Most parts are those of few tokens, which are divided the finest.
     auto decode = problems.decode;
@@ -199,17 +217,16 @@ Scratch scratch_of(Extent const& extent, device::Facts const& facts) {
     decode.shape.sequences = decode.shape.tokens = sequences;
     decode.shape.longest = x.length;
     decode.q.rows = decode.o.rows = sequences * decode.shape.heads;
-    add(most.of_attention, chosen.decode, decode);
+    add(most.of_others, chosen.decode, decode);
   }
   return most;
 }
 
 std::int64_t staged_size(Extent const& x) {
-  std::int64_t const blocks = (x.length + x.block - 1) / x.block,
-                     drawn = std::max(x.rows, x.sequences);
+  std::int64_t const blocks = (x.length + x.block - 1) / x.block, drawn = max_drawn(x);
   std::int64_t const chunks = x.token_by_token ? 0 : std::min(x.sequences, x.rows / 2) * x.length;
   std::int64_t const moves = 8 * (x.kv_tokens + x.host_tokens) / x.block;
-  return 4 * x.rows + x.rows * blocks + chunks + 3 * drawn + moves + 64 * 64;
+  return 4 * x.rows + x.rows * blocks + chunks + 4 * drawn + moves + 64 * 64;
 }
 
 std::string shape_error(Extent const& x) {
@@ -244,7 +261,7 @@ std::string unsupported_reason(Extent const& extent, device::Device const& devic
 
 double memory_bytes(Extent const& extent) {
   Extent x = extent;
-  if (x.kv_share > 0) x.kv_tokens = std::min(x.kv_tokens, x.length + x.block);
+  if (x.kv_share > 0) x.kv_tokens = std::min(x.kv_tokens, needed_tokens(x));
   Ends ends{x};
   double bytes = sizeof(std::int32_t) * static_cast<double>(staged_size(x));
   for (device::MatrixView const* view : ends.all()) bytes += bytes_of(*view);
@@ -258,7 +275,7 @@ double memory_bytes(Extent const& extent) {
 
 double scratch_bytes(Extent const& x, device::Facts const& facts) {
   Scratch const scratch = scratch_of(x, facts);
-  return static_cast<double>(scratch.of_products + scratch.of_attention);
+  return static_cast<double>(scratch.of_products + scratch.of_others);
 }
 
 }  // namespace quadrille::workloads::serving

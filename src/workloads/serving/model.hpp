@@ -27,6 +27,8 @@ struct Extent {
   std::int64_t block = 16;  ///< tokens of a block of both
   std::int64_t vocabulary = 1024;
   double temperature = 1;
+  std::int64_t beams =
+      0;  ///< of a request, which make their next tokens together; 0: tokens are drawn
   /// The bits of a token's results do not depend on the others of its step: every kernel promises that, and each
   /// token reads the cache by itself.
   bool deterministic = true;
@@ -46,6 +48,8 @@ double scratch_bytes(Extent const& extent, device::Facts const& device);
 decoder::Shape shape_of(Extent const& extent, std::int64_t part = 0);
 /// With attention of chunks where a device has it.
 Extent resolved(Extent extent, device::Kind kind, device::Facts const& facts);
+/// Tokens of the cache that the longest request may need by itself, whose beams are there together.
+std::int64_t needed_tokens(Extent const& extent);
 /// Tokens that are drawn at once.
 std::int64_t drawn_at_once(Extent const& extent);
 /// Numbers of tokens for each of which kernels are chosen: of steps up to so many.
@@ -58,9 +62,11 @@ struct Ends {
   device::MatrixView words{}, positions{};  ///< vocabulary, or length, x width
   device::MatrixView last_norm{};
   device::MatrixView selected{},
-      logits{};  ///< of those behind which tokens are drawn, drawn_at_once()
-  device::MatrixView drawn{}, probabilities{};  ///< 1 x tokens that a step may draw
-  device::MatrixView chunk_k{}, chunk_v{};      ///< of one sequence: length x kv_heads head_size
+      logits{};                        ///< of those behind which tokens are drawn, drawn_at_once()
+  device::MatrixView drawn{};          ///< 1 x tokens that a step may draw
+  device::MatrixView probabilities{};  ///< likewise, or scores of beams
+  device::MatrixView parents{};        ///< of beams
+  device::MatrixView chunk_k{}, chunk_v{};  ///< of one sequence: length x kv_heads head_size
 
   /// Without memory.
   explicit Ends(Extent const& extent);
@@ -94,9 +100,9 @@ struct RowsOfEnds {
   }
 };
 
-/// What any part of a step may take.
+/// What any part of a step may take: products, whose counters are zero before and after, and all else.
 struct Scratch {
-  std::size_t of_products = 0, of_attention = 0;
+  std::size_t of_products = 0, of_others = 0;
 };
 Scratch scratch_of(Extent const& extent, device::Facts const& facts);
 

@@ -161,7 +161,8 @@ core::Parsed<std::vector<Request>> parse_trace(std::string_view text, TraceOptio
     }
     double const limit = values.size() == 4 ? values[3] : most;
     if (values[1] + values[2] > limit) {
-      return refuse(fmt::format("prompt and output are longer than {}; raise max_length", limit));
+      return refuse(fmt::format("prompt and output are longer than {}; raise {}", limit,
+                                values.size() == 4 ? "the limit" : "max_length"));
     }
     Request& request = trace.emplace_back();
     request.id = std::ssize(trace) - 1;
@@ -171,11 +172,25 @@ core::Parsed<std::vector<Request>> parse_trace(std::string_view text, TraceOptio
     request.limit = values.size() == 4 ? static_cast<std::int32_t>(values[3]) : 0;
     complete(request, options);
   }
+  if (trace.empty()) return Result::error("it has no request; add lines below the heading");
   if (std::ssize(trace) < options.requests) {
     return Result::error(
         fmt::format("it has {} requests; lower size from {}", trace.size(), options.requests));
   }
   return trace;
+}
+
+void Outputs::extend(std::int64_t first, std::vector<std::int32_t> parents,
+                     std::span<std::int32_t const> tokens) {
+  std::vector<std::vector<std::int32_t>> made;
+  for (std::size_t i = 0; i < parents.size(); ++i) {
+    made.push_back(of(first + parents[i]));
+    made.back().push_back(tokens[i]);
+  }
+  for (std::size_t i = 0; i < parents.size(); ++i) {
+    of(first + static_cast<std::int64_t>(i)) = std::move(made[i]);
+  }
+  parents_[first] = std::move(parents);
 }
 
 std::uint64_t TokenHashes::operator()(Request const& request, std::int64_t sample,

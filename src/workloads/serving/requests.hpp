@@ -7,6 +7,7 @@
 #include "core/units.hpp"
 
 #include <cstdint>
+#include <map>
 #include <span>
 #include <string>
 #include <string_view>
@@ -83,9 +84,19 @@ class Outputs {
     return tokens_[static_cast<std::size_t>(number)];
   }
 
+  /// Lets the samples of a request, from number `first` on, be beams, each of which goes on from one of those before
+  /// by a token.
+  void extend(std::int64_t first, std::vector<std::int32_t> parents,
+              std::span<std::int32_t const> tokens);
+  /// Of the last extension.
+  std::span<std::int32_t const> parents(Request const& request) const {
+    return parents_.at(number(request, 0));
+  }
+
  private:
   std::int64_t samples_ = 1;
   std::vector<std::vector<std::int32_t>> tokens_;
+  std::map<std::int64_t, std::vector<std::int32_t>> parents_;  ///< by the number of the first
 };
 
 /// Values that represent the K and V of tokens, so that everybody knows what must be where. Tokens of outputs are
@@ -101,11 +112,18 @@ class TokenHashes {
     return static_cast<std::int32_t>((*this)(request, 0, t) %
                                      static_cast<std::uint64_t>(vocabulary));
   }
+  /// Of a beam that is not of a model, the next.
+  std::int32_t next_word(std::int64_t number, std::int64_t t) const {
+    return static_cast<std::int32_t>(
+        core::element_hash(core::row_key(seed_, kNextWord, number), t) >> 33);
+  }
   /// The sum over [first, last).
   std::uint64_t sum(Request const& request, std::int64_t sample, std::int64_t first,
                     std::int64_t last) const;
 
  private:
+  static constexpr std::uint64_t kNextWord = 0x776f72;
+
   std::uint64_t seed_;
   Outputs const* outputs_;
 };

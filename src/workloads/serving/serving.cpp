@@ -12,6 +12,7 @@
 #include <bit>
 #include <memory>
 #include <optional>
+#include <set>
 #include <string>
 #include <vector>
 
@@ -36,6 +37,7 @@ struct Parameters {
   std::int64_t prefixes = 0;
   std::int64_t prefix = 64;
   std::int64_t samples = 1;
+  bool beam_search = false;
   // Of the server.
   std::int64_t kv_memory = 11200LL << 20;
   double kv_share = 0;
@@ -58,7 +60,7 @@ struct Parameters {
   bool operator==(Parameters const&) const = default;
 };
 
-constexpr int kTenths = 10;  ///< of the simulated time
+constexpr int kTenths = 10;  ///< of the server's time
 // That are computed at once, and of products that are measured; larger ones have no other rate.
 constexpr std::int64_t kMaxRows = 16384;
 constexpr std::string_view kMeasured = "measured", kStated = "stated:", kPoisson = "poisson";
@@ -98,10 +100,27 @@ serving::Extent extent_of(core::Case const& spec, int parts = 1) {
           .block = p.block,
           .vocabulary = p.vocabulary,
           .temperature = p.temperature,
+          .beams = p.beam_search ? p.samples : 0,
           .deterministic = p.deterministic,
           .parts = parts};
 }
 
+/// Why blocks of the memory of a server, of so many ranks, do not hold the longest request by itself.
+std::string memory_error(core::Case const& spec, int parts) {
+  auto const& p = spec.parameters.as<Parameters>();
+  serving::Extent const extent = extent_of(spec, parts);
+  std::int64_t const slots = extent.kv_tokens, needed = serving::needed_tokens(extent);
+  if (slots >= needed) return {};
+  return fmt::format(
+      "kv_memory holds {} tokens, and a request needs up to {}{}; raise kv_memory, or "
+      "lower max_length{}",
+      slots, needed,
+      p.beam_search ? fmt::format(": {} beams of {}, and a block", p.samples, p.max_length)
+                    : ", a block more than max_length",
+      p.beam_search ? " or samples" : "");
+}
+
+template <bool kIsShared>
 std::string conflict(core::Case const& spec) {
   auto const& p = spec.parameters.as<Parameters>();
   if (!(p.rate > 0)) return fmt::format("rate = {}; take more than 0 requests a second", p.rate);
@@ -117,9 +136,19 @@ std::string conflict(core::Case const& spec) {
   if (p.heads % p.kv_heads != 0) {
     return fmt::format("kv_heads = {} does not divide heads = {}", p.kv_heads, p.heads);
   }
+  if (p.beam_search) {
+    auto const most = std::min(kernels::sampler::kMaxBeams, p.vocabulary);
+    if (p.samples > most) {
+      return fmt::format("beam_search: samples = {} are its beams; take up to {}{}", p.samples,
+                         most, most == p.vocabulary ? ", which the vocabulary has words for" : "");
+    }
+    if (!(p.temperature > 0)) return "beam_search: temperature = 0; take more than 0";
+  }
   if (p.model == kMeasured || p.execution == Mode::executed) {
     std::string const error = serving::shape_error(extent_of(spec));
-    if (!error.empty() && p.execution == Mode::executed) return "execution: " + error;
+    if (!error.empty() && p.execution == Mode::executed) {
+      return kIsShared ? error : "execution: " + error;
+    }
     if (!error.empty()) return fmt::format("model = \"measured\": {}, or state its times", error);
   }
   if (!(p.kv_share >= 0 && p.kv_share <= 1)) {
@@ -132,19 +161,8 @@ std::string conflict(core::Case const& spec) {
     return fmt::format("samples = {} of one prompt run together; raise max_running from {}",
                        p.samples, p.max_running);
   }
-  // The longest request must fit alone, in blocks and in one piece.
-  std::int64_t const slots = p.kv_memory / transformer(spec).kv_bytes();
-  auto const largest = static_cast<std::int64_t>(std::bit_floor(static_cast<std::uint64_t>(slots)));
-  std::int64_t const needed =
-      std::max(serving::BuddyAllocator::piece_for(p.max_length), p.max_length + p.block);
-  if (largest < needed) {
-    return fmt::format(
-        "kv_memory holds {} tokens of {}, in one piece at most {}, and a request has up to {}; "
-        "raise kv_memory or lower max_length",
-        slots, core::format_bytes(static_cast<double>(transformer(spec).kv_bytes())), largest,
-        p.max_length);
-  }
-  return {};
+  // Of a server of several ranks it depends on how many.
+  return kIsShared ? "" : memory_error(spec, 1);
 }
 
 serving::TraceOptions trace_options(core::Case const& spec, std::uint64_t seed) {
@@ -196,7 +214,8 @@ class Serving final : public measure::Workload {
                .budget = p_.budget,
                .samples = p_.samples,
                .fill_wait_s = p_.fill_wait,
-               .reuses_prefixes = p_.reuse};
+               .reuses_prefixes = p_.reuse,
+               .beam_search = p_.beam_search};
   }
 
   measure::Description describe(measure::Selection const&) const override {
@@ -224,8 +243,25 @@ class Serving final : public measure::Workload {
     return d;
   }
 
-  std::string unsupported_reason(kernels::VariantInfo const&,
+  std::string unsupported_reason(kernels::VariantInfo const& variant,
                                  device::Device const& device) const override {
+    std::string const lacking = memory_error(case_, parts());
+    if (!lacking.empty()) return lacking;
+    if (!static_cast<serving::Policy const&>(variant).batching.paged) {
+      if (p_.beam_search) {
+        return "keeps K and V of a sequence in one piece, which beams would copy at each token";
+      }
+      std::int64_t const piece =
+                             serving::BuddyAllocator::piece_for(std::max(p_.max_length, p_.block)),
+                         largest = static_cast<std::int64_t>(
+                             std::bit_floor(static_cast<std::uint64_t>(server_.kv_tokens)));
+      if (largest < piece) {
+        return fmt::format(
+            "keeps K and V of a request in one piece of up to {} tokens, and the largest of {} is "
+            "{}; raise kv_memory or lower max_length",
+            piece, server_.kv_tokens, largest);
+      }
+    }
     if (!has_kernels()) return {};
     std::string const error = serving::shape_error(extent());
     if (!error.empty()) return error;
@@ -243,7 +279,7 @@ class Serving final : public measure::Workload {
     world_ = &world;
     seed_ = seed;
     // Other bits of logits make other tokens: then blocks go by the numbers of tokens alone.
-    bool const knows_outputs = is_executed() && p_.deterministic;
+    bool const knows_outputs = (is_executed() && p_.deterministic) || p_.beam_search;
     hashes_ = serving::TokenHashes{seed, knows_outputs ? &outputs_ : nullptr};
     requests_ = serving::route(whole_trace(world, seed), p_.router, is_shared_ ? 1 : ranks_,
                                is_shared_ ? 0 : rank_, times_->tokens_per_second(p_.max_running));
@@ -257,8 +293,8 @@ class Serving final : public measure::Workload {
     outcome_ = {};
     std::ranges::fill(cached_.span(), -1);
     std::ranges::fill(delivered_.span(), -1);
-    if (!execution_) return;
     outputs_ = {case_.size[0], p_.samples};
+    if (!execution_) return;
     std::int64_t const all = std::ssize(requests_) * p_.samples;
     std::int64_t const stride =
         std::max<std::int64_t>(1, (all + judged_count() - 1) / judged_count());
@@ -271,7 +307,7 @@ class Serving final : public measure::Workload {
   void run(comm::World&, measure::Leg, kernels::VariantInfo const&) override {
     serving::Results const results{cached_.span(), delivered_.span()};
     if (!execution_) {
-      outcome_ = serving::simulate(server_, *times_, requests_, hashes_, results);
+      outcome_ = serving::simulate(server_, *times_, requests_, hashes_, results, &outputs_);
       return;
     }
     outcome_ = serving::serve(server_, *execution_, requests_, hashes_, results);
@@ -285,14 +321,28 @@ class Serving final : public measure::Workload {
   measure::Verdict validate(comm::World& world) override {
     std::vector<std::int64_t> cached(cached_.span().size()), delivered(cached.size());
     Finding finding;
+    // Errors of what was executed are shares of what is allowed.
+    if (execution_) finding.allowed = 1;
     for (serving::Request const& request : requests_) {
-      for (std::int64_t sample = 0; sample < p_.samples && execution_; ++sample) {
+      for (std::int64_t sample = 0; sample < p_.samples && (execution_ || p_.beam_search);
+           ++sample) {
         std::int64_t const got = std::ssize(outputs_.of(outputs_.number(request, sample)));
         finding.check(got == request.output ? 0 : 1, 0, [&] {
           return fmt::format("sample {} of request {} on rank {}: expected {} tokens, got {}",
                              sample, request.id, rank_, request.output, got);
         });
       }
+    }
+    for (serving::Request const& request : requests_) {
+      if (!execution_ || !p_.beam_search) break;
+      std::set<std::vector<std::int32_t>> beams;
+      for (std::int64_t sample = 0; sample < p_.samples; ++sample) {
+        beams.insert(outputs_.of(outputs_.number(request, sample)));
+      }
+      finding.check(std::ssize(beams) == p_.samples ? 0 : 1, 0, [&] {
+        return fmt::format("beams of request {} on rank {}: expected {} that differ, got {}",
+                           request.id, rank_, p_.samples, beams.size());
+      });
     }
     if (world.group().max(finding.wrong) > 0) return agree(world, finding);
     serving::expected_results(requests_, hashes_, p_.samples, {cached, delivered});
@@ -305,6 +355,7 @@ class Serving final : public measure::Workload {
       });
     }
     if (execution_) finding.add(execution_->judge(case_));
+    if (execution_ && p_.beam_search && p_.deterministic) judge_beams_alone(finding);
     return agree(world, finding);
   }
 
@@ -322,7 +373,8 @@ class Serving final : public measure::Workload {
     auto const number = [](std::int64_t value) { return static_cast<double>(value); };
     double const end_s = world_->group().max(outcome_.end_s);
     double const at_once = world_->group().max(number(o.max_at_once));
-    std::array<double, 13> sums{o.kv.used,
+    std::array<double, 14> sums{o.kv.used,
+                                o.unshared,
                                 o.kv.reserved,
                                 o.kv.internal,
                                 o.kv.external,
@@ -336,8 +388,8 @@ class Serving final : public measure::Workload {
                                 o.busy_s,
                                 o.beyond_s};
     world_->group().sum(std::span{sums});
-    auto const [used, reserved, internal, external, capacity, tokens, rows, useful, shared,
-                recomputed, swaps, busy, beyond] = sums;
+    auto const [used, unshared, reserved, internal, external, capacity, tokens, rows, useful,
+                shared, recomputed, swaps, busy, beyond] = sums;
     serving::Distribution first_token_s = o.first_token_s, gap_s = o.gap_s;
     world_->group().sum(first_token_s.counts());
     world_->group().sum(gap_s.counts());
@@ -364,11 +416,14 @@ class Serving final : public measure::Workload {
     share("external", external, slot_seconds);
     share("useful rows", useful, rows);
     share("shared", shared, useful + shared);
+    // Of those that share nothing the two are sums of the same terms.
+    double const saved = unshared - used;
+    share("saved", saved > 1e-9 * unshared ? saved : 0, unshared);
     metrics.push_back({"at once", at_once, "sequences"});
     metrics.push_back({"swapped out", swaps, "sequences"});
     metrics.push_back({"recomputed", recomputed, "tokens"});
-    metrics.push_back(
-        {"step of one token", 1, "s", times_->of({.rows = 1, .sequences = 1, .context = 1})});
+    metrics.push_back({"step of one token", 1, "s",
+                       times_->of({.rows = 1, .sequences = 1, .context = 1, .drawn = 1})});
     if (measured_) share("beyond measured", beyond, busy);
     if (execution_) {
       std::ranges::move(of_execution(tokens / end_s, first_token_s, gap_s),
@@ -420,13 +475,39 @@ class Serving final : public measure::Workload {
     server_.kv_tokens = execution_->extent().kv_tokens;
   }
 
+  /// Requests that are served by themselves have the same beams.
+  void judge_beams_alone(Finding& finding) {
+    std::int64_t const all = std::ssize(requests_);
+    std::int64_t const count = std::min(all, judged_count());
+    std::vector<std::int64_t> cached(static_cast<std::size_t>(p_.samples)), delivered(cached);
+    for (std::int64_t i = 0; i < count; ++i) {
+      serving::Request const& request =
+          requests_[static_cast<std::size_t>((2 * i + 1) * all / (2 * count))];
+      serving::Outputs alone{case_.size[0], p_.samples};
+      serving::TokenHashes const hashes{seed_, &alone};
+      execution_->begin(hashes, alone, p_.samples, [](serving::Sequence const&) { return false; });
+      serving::serve(server_, *execution_, {&request, 1}, hashes, {cached, delivered});
+      for (std::int64_t sample = 0; sample < p_.samples; ++sample) {
+        std::int64_t const number = outputs_.number(request, sample);
+        finding.check(alone.of(number) == outputs_.of(number) ? 0 : 1, 0, [&] {
+          return fmt::format(
+              "beam {} of request {} on rank {}: expected the tokens that it has by itself, got "
+              "others",
+              sample, request.id, rank_);
+        });
+      }
+    }
+  }
+
   /// What the times of steps predict of what has just been executed, and how far off that is.
   std::vector<measure::SecondaryMetric> of_execution(double throughput,
                                                      serving::Distribution const& first_token_s,
                                                      serving::Distribution const& gap_s) {
     std::vector<std::int64_t> cached(cached_.span().size()), delivered(cached.size());
-    serving::Outcome predicted = counted(serving::simulate(
-        server_, *times_, requests_, serving::TokenHashes{seed_}, {cached, delivered}));
+    serving::Outputs outputs{case_.size[0], p_.samples};
+    serving::TokenHashes const hashes{seed_, p_.beam_search ? &outputs : nullptr};
+    serving::Outcome predicted = counted(
+        serving::simulate(server_, *times_, requests_, hashes, {cached, delivered}, &outputs));
     std::array<double, 1> sum{static_cast<double>(predicted.tokens)};
     world_->group().sum(std::span{sum});
     double const tokens = sum[0];
@@ -466,7 +547,9 @@ class Serving final : public measure::Workload {
     };
     add(measured.products,
         [](double rows, double) { return fmt::format("layer products, {} rows", rows); });
-    add(measured.ends, [](double rows, double) { return fmt::format("step ends, {} rows", rows); });
+    add(measured.ends, [](double rows, double drawn) {
+      return fmt::format("step ends, {} rows and {} tokens", rows, drawn);
+    });
     add(measured.chunks, [](double tokens, double before) {
       return fmt::format("layer prefill, {} tokens behind {}", tokens, before);
     });
@@ -566,16 +649,20 @@ std::vector<core::Option> options(bool is_shared) {
       count_of("samples", &Parameters::samples,
                "outputs of each prompt, which share its blocks until they write",
                {.least = 1, .most = 1024}),
+      flag("beam_search", at(&Parameters::beam_search),
+           "paged memory: samples are the beams of a search for the likeliest output, which fork "
+           "and are dropped at each token"),
       bytes("kv_memory", at(&Parameters::kv_memory), "device memory for K and V, of each rank",
             {.least = 1}),
-      number("kv_share", at(&Parameters::kv_share),
-             "executed: K and V have this share of what the device has left once a step of the "
-             "largest "
-             "size has run, and no more than kv_memory; 0: kv_memory"),
+      number(
+          "kv_share", at(&Parameters::kv_share),
+          "executed: K and V have this share of what the device has left once a step of the "
+          "largest size has run, no more than kv_memory, and what one request needs at least; 0: "
+          "kv_memory"),
       bytes("swap_memory", at(&Parameters::swap_memory),
             "host memory that blocks are swapped to, of each rank; where it is full K and V are "
             "dropped and computed again"),
-      count_of("block", &Parameters::block, "tokens in a block of paged memory",
+      count_of("block_size", &Parameters::block, "tokens in a block of paged memory",
                {.least = 1, .most = 1 << 16, .unit = "tokens"}),
       flag("reuse", at(&Parameters::reuse),
            "whether full blocks with the same beginning are shared"),
@@ -602,8 +689,7 @@ std::vector<core::Option> options(bool is_shared) {
              "of tokens that are drawn; 0: the likeliest"),
       flag("deterministic", at(&Parameters::deterministic),
            "executed: tokens and logits of a request do not depend on the batch, to the bit; else "
-           "by "
-           "the fastest kernels"),
+           "by the fastest kernels"),
   };
   if (is_shared) return all;
   all.push_back(
@@ -630,7 +716,7 @@ measure::WorkloadEntry entry_of(std::string_view name, std::string_view summary,
                  .keys = {.transport = is_shared, .weak = !is_shared},
                  .defaults = core::Parameters{defaults},
                  .options = options(is_shared),
-                 .conflict = conflict},
+                 .conflict = is_shared ? conflict<true> : conflict<false>},
       .summary = summary,
       .work =
           "requests of the trace; what is timed is how long all of it takes here, and what "
@@ -641,36 +727,35 @@ measure::WorkloadEntry entry_of(std::string_view name, std::string_view summary,
       .file_problem = file_problem,
       .secondary =
           {{"throughput", "token/s",
-            "tokens of all outputs over the simulated time from the start to the last of them."},
+            "tokens of all outputs over the server's time, simulated or executed, from the start "
+            "to the last of them."},
            {"TTFT", "s",
             "time to first token, from the arrival of a request; half (p50) and 99 % (p99) of all "
-            "wait\n"
-            "no longer. To 0.5 %."},
+            "wait no longer. To 0.5 %."},
            {"TBT", "s",
             "time between two tokens of a sequence, that it was swapped out or waited for prompts "
-            "of\n"
-            "others included; p50 and p99."},
+            "of others included; p50 and p99."},
            {"KV used", "%",
-            "slots of KV memory that hold K and V of a token, on average over the simulated time.\n"
+            "slots of KV memory that hold K and V of a token, on average over the server's time. "
             "Slots are used, reserved, internal, external or free."},
            {"used", "%",
-            "KV used, in each tenth of the simulated time: used 1/10, ... --details, files and\n"
+            "KV used, in each tenth of the server's time: used 1/10, ... --details, files and "
             "pages have them."},
            {"reserved", "%",
             "slots that are taken for tokens of the same sequence which are yet to come."},
            {"internal", "%",
             "slots that are taken and will never be used: of a piece for the longest that a "
-            "request "
-            "may\n"
-            "get, or of a last block."},
+            "request may get, or of a last block."},
            {"external", "%",
             "free slots while the next request waits, which needs no more, but in one piece."},
            {"useful rows", "%",
             "tokens in the products with weights that somebody asked for; the others pad a batch "
-            "to "
-            "its\n"
-            "longest. Of a static batch the sum of lengths over requests times the longest."},
+            "to its longest. Of a static batch the sum of lengths over requests times the "
+            "longest."},
            {"shared", "%", "tokens whose K and V were there already: of a prefix, or of a sample."},
+           {"saved", "%",
+            "of the slots that sequences would use if none shared a block, those that they do not, "
+            "on average over time: common prefixes, samples of a prompt, beams."},
            {"at once", "sequences", "the most sequences in one step, of any server."},
            {"swapped out", "sequences",
             "how often K and V of a sequence went to memory of the host to make room."},
@@ -678,28 +763,24 @@ measure::WorkloadEntry entry_of(std::string_view name, std::string_view summary,
             "tokens whose K and V were dropped where that memory was full, and computed again."},
            {"step of one token", "s", "a step of one token that reads one, by the model."},
            {"beyond measured", "%",
-            "of the simulated time of steps, that of such with more tokens or requests than were\n"
+            "of the server's time of steps, that of such with more tokens or requests than were "
             "measured; the points that were measured are further rates of `report --details`."},
            {"layer products", "s",
             "with model = \"measured\", a layer but its attention, of as many rows as a step has "
             "tokens."},
            {"step ends", "s",
-            "with model = \"measured\", what a step of so many rows has besides layers: uploads, "
-            "embeddings, "
-            "the\nproduct with all words, tokens that are drawn and come to the host."},
+            "with model = \"measured\", what a step of so many rows, behind which so many tokens "
+            "are drawn, has besides layers: uploads, embeddings, the product with all words, "
+            "tokens that are drawn and come to the host."},
            {"layer prefill", "s",
             "with model = \"measured\", causal attention of a layer, of tokens of one prompt "
-            "behind "
-            "those whose\n"
-            "K and V are there already."},
+            "behind those whose K and V are there already."},
            {"layer decode", "s",
             "with model = \"measured\", attention of a layer, of one token of each of these "
-            "sequences over their\n"
-            "paged K and V, which are of so many tokens in all."},
+            "sequences over their paged K and V, which are of so many tokens in all."},
            {"measured copy", "B/s",
             "with model = \"measured\", bytes read and written by a copy within the device; from "
-            "host: bytes\n"
-            "of one from pinned memory of the host."},
+            "host: bytes of one from pinned memory of the host."},
            {"simulated", "request/s", "requests of the trace over the time of the simulation."},
            {"predicted throughput", "token/s",
             "of what was executed, what a simulation of the same requests says with `model`'s "
@@ -709,8 +790,7 @@ measure::WorkloadEntry entry_of(std::string_view name, std::string_view summary,
            {"off", "%", "such a prediction over what was executed, less 1."},
            {"swaps", "B/s",
             "K and V that went to the host and back, over the time of these copies, which run "
-            "under "
-            "steps."}},
+            "under steps."}},
       .charts = {
           {.kind = measure::MetricChart::Kind::rates,
            .title = "Throughput",
@@ -723,7 +803,7 @@ measure::WorkloadEntry entry_of(std::string_view name, std::string_view summary,
                      {"TBT p50", "time between tokens", "TBT p99"}}},
           {.kind = measure::MetricChart::Kind::shares,
            .title = "KV memory",
-           .note = "Of all slots, on average over the simulated time. Waste: reserved for "
+           .note = "Of all slots, on average over the server's time. Waste: reserved for "
                    "tokens to come, internal (taken and never used), external (free, but not "
                    "in one piece).",
            .parts = {{"KV used", "used"}, {"reserved"}, {"internal"}, {"external"}},
@@ -731,7 +811,7 @@ measure::WorkloadEntry entry_of(std::string_view name, std::string_view summary,
            .rest = "free"},
           {.kind = measure::MetricChart::Kind::over_time,
            .title = "Use over time",
-           .note = "Slots of KV memory that hold K and V of a token, over the simulated time.",
+           .note = "Slots of KV memory that hold K and V of a token, over the server's time.",
            .parts = {{"used"}}}}};
 }
 

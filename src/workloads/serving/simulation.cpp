@@ -76,6 +76,9 @@ class Engine {
     out_.kv.external += use.external * passed_s;
     out_.kv.free += use.free * passed_s;
     out_.used.add(now_s_, to_s, use.used);
+    for (Sequence const* sequence : running_) {
+      out_.unshared += static_cast<double>(sequence->cached) * passed_s;
+    }
     out_.running_s += static_cast<double>(running_.size()) * passed_s;
     out_.present_s += static_cast<double>(arrived_ * server_.samples - out_.sequences) * passed_s;
     now_s_ = to_s;
@@ -104,7 +107,7 @@ class Engine {
 
   void execute() {
     StepWork& work = step_;
-    work.rows = work.sequences = work.context = 0;
+    work.rows = work.sequences = work.context = work.drawn = 0;
     work.chunks.clear();
     std::int64_t longest = 0;
     for (auto const& [sequence, tokens] : work_) {
@@ -117,6 +120,7 @@ class Engine {
         work.chunks.push_back({tokens, sequence->cached - tokens});
       }
       work.rows += tokens;
+      if (sequence->missing() == 0) work.drawn += seats_of(*sequence);
     }
     // All of a batch are as long as its longest, those that are done already included.
     if (!policy_.by_step) work.rows = std::ssize(running_) * longest;
@@ -128,6 +132,7 @@ class Engine {
       copied_ = device.copied();
     }
     out_.rows += work.rows;
+    out_.drawn += work.drawn;
     out_.max_at_once = std::max(out_.max_at_once, static_cast<std::int64_t>(work_.size()));
     ++out_.steps;
     std::vector<BlockMove> const moves =
@@ -136,6 +141,7 @@ class Engine {
     out_.busy_s += step_s;
     if (!executor_.covers(work)) out_.beyond_s += step_s;
     advance(now_s_ + step_s);
+    if (server_.beam_search) follow_parents();
     for (Part const& part : work_) {
       if (part.sequence->missing() == 0) deliver(*part.sequence);
     }
@@ -154,16 +160,48 @@ class Engine {
       }
       return;
     }
-    if (!policy_.mixes && swapped_.empty()) admit();
+    if (!policy_.mixes) admit();
     if (!work_.empty()) return;
     bool const preempted = go_on();
     if (!preempted) resume();
-    if (policy_.mixes && !preempted && swapped_.empty()) admit();
+    if (policy_.mixes && !preempted) admit();
     // Prompts that fill the memory together without an end: the last one gives way.
-    while (work_.empty() && running_.size() > 1) {
-      preempt(*running_.back());
+    while (work_.empty() && last_group().size() < running_.size()) {
+      preempt();
       go_on();
     }
+  }
+
+  // Beams of a request run next to each other, make their next tokens together, and give way together. All others
+  // are groups of one.
+  std::span<Sequence*> group_from(std::size_t first) {
+    std::size_t end = first + 1;
+    while (server_.beam_search && end < running_.size() &&
+           running_[end]->index == running_[first]->index) {
+      ++end;
+    }
+    return std::span{running_}.subspan(first, end - first);
+  }
+  std::span<Sequence*> last_group() {
+    if (running_.empty()) return {};
+    std::size_t first = running_.size() - 1;
+    while (server_.beam_search && first > 0 &&
+           running_[first - 1]->index == running_.back()->index) {
+      --first;
+    }
+    return group_from(first);
+  }
+  bool is_beam(Sequence const& sequence) const {
+    return server_.beam_search && sequence.delivered > 0;
+  }
+  bool is_whole(std::span<Sequence* const> group) const {
+    return !is_beam(*group.front()) || std::ssize(group) == server_.samples;
+  }
+  /// Whether some beams of the last request that runs are yet to be computed again.
+  bool lacks_beams() { return !running_.empty() && !is_whole(last_group()); }
+  /// Tokens that a sequence may make K and V of by itself: of a beam all but the last, with which it goes on.
+  std::int64_t due(Sequence const& sequence) const {
+    return sequence.missing() - (is_beam(sequence) ? 1 : 0);
   }
 
   bool is_batch_due() {
@@ -178,19 +216,21 @@ class Engine {
   /// somebody had to give way.
   bool go_on() {
     bool preempted = false;
-    for (std::size_t i = 0; i < running_.size(); ++i) {
-      Sequence& sequence = *running_[i];
-      if (sequence.missing() != 1) continue;
-      while (kv_->room_for(sequence, 1) == 0) {
-        Sequence& last = *running_.back();
-        preempt(last);
+    for (std::size_t i = 0; i < running_.size();) {
+      std::span<Sequence*> const group = group_from(i);
+      i += group.size();
+      auto const is_ready = [](Sequence const* sequence) { return sequence->missing() == 1; };
+      if (!is_whole(group) || !std::ranges::all_of(group, is_ready)) continue;
+      while (!kv_->has_room(group)) {
+        bool const is_last = i == running_.size();
+        preempt();
         preempted = true;
-        if (&last == &sequence) return true;
+        if (is_last) return true;
       }
-      take(sequence, 1);
+      for (Sequence* sequence : group) take(*sequence, 1);
     }
     for (Sequence* sequence : running_) {
-      std::int64_t const wanted = std::min(sequence->missing(), budget_);
+      std::int64_t const wanted = std::min(due(*sequence), budget_);
       if (sequence->missing() > 1 && wanted > 0) {
         take(*sequence, kv_->room_for(*sequence, wanted));
       }
@@ -199,30 +239,41 @@ class Engine {
   }
 
   void resume() {
-    while (!swapped_.empty()) {
-      Sequence& sequence = *swapped_.front();
+    while (!swapped_.empty() && !lacks_beams()) {
+      std::vector<Sequence*> group{swapped_.front()};
+      while (is_beam(*group.front()) && std::ssize(group) < server_.samples) {
+        group.push_back(swapped_[group.size()]);
+      }
+      Sequence& sequence = *group.front();
       std::int64_t const wanted = std::min(sequence.missing(), budget_);
-      bool const has_seat = seats_ + seats_of(sequence) <= server_.max_running;
-      if (wanted == 0 || !has_seat) return;
-      auto const copied = paged_->swap_in(sequence, running_.empty());
+      std::int64_t seats = seats_;
+      for (Sequence const* one : group) seats += seats_of(*one);
+      if (wanted == 0 || seats > server_.max_running) return;
+      auto const copied = paged_->swap_in(group, running_.empty());
       if (!copied) return;
       moved_ += *copied;
-      swapped_.pop_front();
-      join(sequence);
-      take(sequence, kv_->room_for(sequence, wanted));
+      for (Sequence* one : group) {
+        swapped_.pop_front();
+        join(*one);
+        take(*one, kv_->room_for(*one, wanted));
+      }
     }
   }
 
   void admit() {
     while (Sequence* const sequence = head()) {
+      if (!swapped_.empty() && !lacks_beams()) return;
       if (seats_ + seats_of(*sequence) > server_.max_running) return;
       if (!kv_->admit(*sequence, tokens_)) return;
-      std::int64_t wanted = sequence->missing();
+      std::int64_t wanted = due(*sequence);
       bool const is_over = wanted > budget_;
       if (is_over && policy_.chunks) wanted = budget_;
-      bool const fits_step = wanted > 0 && (!is_over || policy_.chunks || work_.empty());
-      bool const fits = fits_step && (paged_ == nullptr ||
-                                      paged_->has_spare(*sequence, wanted, running_.empty()));
+      bool const has_part = wanted > 0 || due(*sequence) == 0;
+      bool const fits_step = has_part && (!is_over || policy_.chunks || work_.empty());
+      bool const is_alone = running_.empty() || (is_beam(*sequence) && lacks_beams() &&
+                                                 last_group().size() == running_.size());
+      bool const fits =
+          fits_step && (paged_ == nullptr || paged_->has_spare(*sequence, wanted, is_alone));
       if (!fits) {
         kv_->release(*sequence);
         return;
@@ -255,19 +306,23 @@ class Engine {
     return policy_.paged && sequence.sample == 0 && sequence.delivered == 0 ? server_.samples : 1;
   }
 
-  /// Takes the memory of the last one that runs, which came last.
-  void preempt(Sequence& sequence) {
-    seats_ -= seats_of(sequence);
-    running_.pop_back();
-    if (auto const copied = paged_->swap_out(sequence)) {
+  /// Takes the memory of the last ones that run, which came last.
+  void preempt() {
+    std::span<Sequence*> const group = last_group();
+    for (Sequence const* sequence : group) seats_ -= seats_of(*sequence);
+    auto const copied = is_whole(group) ? paged_->swap_out(group) : std::nullopt;
+    if (copied) {
       moved_ += *copied;
-      ++out_.swaps;
-      swapped_.push_front(&sequence);
+      out_.swaps += std::ssize(group);
     } else {
-      out_.recomputed += sequence.cached;
-      kv_->release(sequence);
-      dropped_.push_front(&sequence);
+      for (Sequence* sequence : group) {
+        out_.recomputed += sequence->cached;
+        kv_->release(*sequence);
+      }
     }
+    std::deque<Sequence*>& waiting = copied ? swapped_ : dropped_;
+    waiting.insert(waiting.begin(), group.begin(), group.end());
+    running_.resize(running_.size() - group.size());
   }
 
   // Whoever waits: those whose K and V were dropped, then arrivals.
@@ -300,16 +355,32 @@ class Engine {
   }
 
   // Tokens.
+  /// Beams go on where their tokens were behind.
+  void follow_parents() {
+    for (std::size_t i = 0; i < work_.size(); ++i) {
+      Sequence const& first = *work_[i].sequence;
+      if (!is_beam(first) || first.missing() > 0 || first.sample > 0) continue;
+      std::vector<Sequence*> beams;
+      std::vector<std::uint64_t> outputs;
+      for (std::int64_t sample = 0; sample < server_.samples; ++sample) {
+        beams.push_back(work_.at(i + beams.size()).sequence);
+        outputs.push_back(beams.back()->output);
+      }
+      std::span<std::int32_t const> const parents = executor_.parents(*first.request);
+      paged_->follow(beams, parents);
+      for (std::size_t beam = 0; beam < beams.size(); ++beam) {
+        beams[beam]->output = outputs[static_cast<std::size_t>(parents[beam])];
+      }
+    }
+  }
+
   void deliver(Sequence& sequence) {
     bool const is_first = sequence.delivered == 0;
     double const before_s = is_first ? sequence.request->arrival_s : sequence.last_token_s;
     (is_first ? out_.first_token_s : out_.gap_s).add(now_s_ - before_s);
     if (!(now_s_ > before_s)) ++out_.not_in_order;
     std::int64_t const t = sequence.request->prompt + sequence.delivered;
-    std::int64_t& delivered = results_.delivered[place(sequence)];
-    // Sums of hashes wrap, which signed ones must not.
-    delivered = static_cast<std::int64_t>(static_cast<std::uint64_t>(delivered) +
-                                          tokens_(*sequence.request, sequence.sample, t));
+    sequence.output += tokens_(*sequence.request, sequence.sample, t);
     ++sequence.delivered;
     ++out_.tokens;
     sequence.last_token_s = now_s_;
@@ -323,7 +394,7 @@ class Engine {
       other.joined_s = now_s_;
       paged_->fork(first, other);
       out_.forked += other.cached;
-      running_.push_back(&other);
+      running_.insert(std::ranges::find(running_, &first) + sample, &other);
       deliver(other);
     }
   }
@@ -343,6 +414,7 @@ class Engine {
 
   void end(Sequence& sequence) {
     results_.cached[place(sequence)] = static_cast<std::int64_t>(kv_->sum_of(sequence));
+    results_.delivered[place(sequence)] = static_cast<std::int64_t>(sequence.output);
     executor_.end(sequence);
     std::int64_t const piece = ContiguousKv::piece_of(*sequence.request, server_.block_tokens);
     out_.piece_s += static_cast<double>(piece) * (now_s_ - sequence.joined_s);
@@ -415,25 +487,49 @@ Results expected_results(std::span<Request const> requests, TokenHashes const& t
 
 Outcome serve(Server const& server, Executor& executor, std::span<Request const> requests,
               TokenHashes const& tokens, Results results) {
-  std::ranges::fill(results.delivered, 0);
   return Engine{server, executor, requests, tokens, results}.run();
 }
 
 Outcome simulate(Server const& server, StepTimes const& times, std::span<Request const> requests,
-                 TokenHashes const& tokens, Results results) {
+                 TokenHashes const& tokens, Results results, Outputs* outputs) {
   class Simulated final : public Executor {
    public:
-    explicit Simulated(StepTimes const& times) : times_{times} {}
-    double execute(StepWork const& work, std::span<Part const>,
+    Simulated(Server const& server, StepTimes const& times, TokenHashes const& tokens,
+              Outputs* outputs)
+        : server_{server}, times_{times}, tokens_{tokens}, outputs_{outputs} {}
+    double execute(StepWork const& work, std::span<Part const> parts,
                    std::span<BlockMove const>) override {
+      for (Part const& part : parts) {
+        bool const is_first = server_.beam_search && part.sequence->sample == 0;
+        if (is_first && part.sequence->missing() == 0) extend(*part.sequence);
+      }
       return times_.of(work);
     }
     bool covers(StepWork const& work) const override { return times_.covers(work); }
+    std::span<std::int32_t const> parents(Request const& request) const override {
+      return outputs_->parents(request);
+    }
 
    private:
+    void extend(Sequence const& first) {
+      std::int64_t const number = outputs_->number(*first.request, 0),
+                         t = first.request->prompt + first.delivered;
+      std::vector<std::int32_t> parents, words;
+      for (std::int64_t beam = 0; beam < server_.samples; ++beam) {
+        std::int32_t const word = tokens_.next_word(number + beam, t);
+        words.push_back(word);
+        // From any as likely.
+        parents.push_back(static_cast<std::int32_t>(word % server_.samples));
+      }
+      outputs_->extend(number, std::move(parents), words);
+    }
+
+    Server const& server_;
     StepTimes const& times_;
+    TokenHashes const& tokens_;
+    Outputs* outputs_;
   };
-  Simulated simulated{times};
+  Simulated simulated{server, times, tokens, outputs};
   return serve(server, simulated, requests, tokens, results);
 }
 
@@ -460,6 +556,7 @@ std::vector<Claim> claims_of(Outcome const& outcome, Server const& server,
   };
   count("sequences that ended", all, outcome.sequences);
   count("tokens delivered", outputs, outcome.tokens);
+  count("tokens drawn", outputs, outcome.drawn);
   count("first tokens", all, outcome.first_token_s.count());
   count("tokens behind another", outputs - all, outcome.gap_s.count());
   count("tokens before what they follow", 0, outcome.not_in_order);

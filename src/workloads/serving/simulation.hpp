@@ -26,6 +26,9 @@ struct Server {
   std::int64_t samples = 1;    ///< outputs of each prompt
   double fill_wait_s = 0;      ///< that an incomplete batch waits for others
   bool reuses_prefixes = true;
+  /// Samples of a prompt are the beams of a search, which paged memory alone shares: each of their next tokens
+  /// is behind any of those before.
+  bool beam_search = false;
 };
 
 /// For each sample of each request, what its K and V add up to in the end, and its output.
@@ -48,6 +51,7 @@ struct Outcome {
   Distribution first_token_s;  ///< from the arrival
   Distribution gap_s;          ///< from a token to the next of the same sequence
   KvUse kv;                    ///< slots times seconds
+  double unshared = 0;         ///< ... that sequences would use which share no blocks
   std::int64_t capacity = 0;   ///< slots
   Timeline used;               ///< slots
   std::int64_t rows = 0;       ///< tokens in products, padding included
@@ -64,6 +68,7 @@ struct Outcome {
   double present_s = 0;           ///< sequences that had arrived and not ended, times seconds
   double piece_s = 0;             ///< slots of pieces times the seconds that somebody had them
   double running_s = 0;           ///< sequences in memory times seconds
+  std::int64_t drawn = 0;         ///< tokens that steps made, added up by step
   std::int64_t rectangles = 0;    ///< static batches: requests times the longest prompt and output
   std::int64_t not_in_order = 0;  ///< tokens that came before what they follow
   std::int64_t left = 0;          ///< slots that nobody gave back
@@ -85,6 +90,8 @@ class Executor {
                          std::span<BlockMove const> moves) = 0;
   /// Whether the time of no part of this work is guessed.
   virtual bool covers(StepWork const&) const { return true; }
+  /// Which of a request's beams each goes on from that has just got a token.
+  virtual std::span<std::int32_t const> parents(Request const& request) const = 0;
   /// A sequence has all its tokens; its memory is still there.
   virtual void end(Sequence const&) {}
 };
@@ -92,9 +99,10 @@ class Executor {
 /// Lets a server work on requests, which are in the order of arrival, until the last has ended.
 Outcome serve(Server const& server, Executor& executor, std::span<Request const> requests,
               TokenHashes const& tokens, Results results);
-/// The same of one whose steps do nothing and take as long as the times say.
+/// The same of one whose steps do nothing and take as long as the times say. Beams go on as it may be, and leave
+/// what they are in `outputs`, by which their tokens are known.
 Outcome simulate(Server const& server, StepTimes const& times, std::span<Request const> requests,
-                 TokenHashes const& tokens, Results results);
+                 TokenHashes const& tokens, Results results, Outputs* outputs = nullptr);
 
 /// What must hold of every outcome.
 struct Claim {

@@ -32,7 +32,7 @@ double StepTimes::of(StepWork const& work) const {
       move_s_ * static_cast<double>(work.moved) + copy_s_ * static_cast<double>(work.copied);
   if (work.rows > 0) {
     auto const rows = static_cast<double>(work.rows);
-    seconds += products_s(rows) + ends_s(rows);
+    seconds += products_s(rows) + ends_s(work);
   }
   for (Chunk const& chunk : work.chunks) seconds += chunk_s(chunk);
   if (work.sequences > 0) {
@@ -108,6 +108,17 @@ double MeasuredTimes::chunk_s(Chunk const& chunk) const {
 
 double MeasuredTimes::singles_s(double sequences, double context) const {
   return layers_ * singles_.at(context, sequences);
+}
+
+double MeasuredTimes::ends_s(StepWork const& work) const {
+  auto const rows = static_cast<double>(work.rows), drawn = static_cast<double>(work.drawn);
+  double const most = ends_.max_x();
+  if (rows <= most) return ends_.at(rows, drawn);
+  // The other rows fill a static batch up.
+  auto tokens = static_cast<double>(work.sequences);
+  for (Chunk const& chunk : work.chunks) tokens += static_cast<double>(chunk.tokens);
+  double const parts = std::max(1.0, tokens / most);
+  return parts * ends_.at(most, drawn / parts) + (rows / most - parts) * ends_.at(most, 0);
 }
 
 bool MeasuredTimes::covers(StepWork const& work) const {

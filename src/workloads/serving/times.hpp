@@ -45,6 +45,7 @@ struct StepWork {
   std::vector<Chunk> chunks{};  ///< whose attention is computed one by one
   std::int64_t sequences = 0;   ///< with one token, whose attention is computed together
   std::int64_t context = 0;     ///< K and V of tokens that these read
+  std::int64_t drawn = 0;       ///< tokens of outputs that are made
   std::int64_t moved = 0;       ///< K and V of tokens swapped in or out
   std::int64_t copied = 0;      ///< ... or copied on the device
 };
@@ -71,7 +72,7 @@ class StepTimes {
   virtual double chunk_s(Chunk const& chunk) const = 0;
   virtual double singles_s(double sequences, double context) const = 0;
   /// What is not of layers.
-  virtual double ends_s(double) const { return 0; }
+  virtual double ends_s(StepWork const&) const { return 0; }
 
   double move_s_, copy_s_;  ///< of K and V of a token
 };
@@ -98,13 +99,13 @@ struct Measurement {
   Points products{};  ///< and all else but attention, of so many rows; y is 0
   Points chunks{};    ///< attention of so many tokens behind so many others
   Points singles{};   ///< ... of single tokens that read so many, of so many sequences
-  Points ends{};      ///< of a step of so many rows what is not of layers; y is 0
+  Points ends{};      ///< what is not of layers, of so many rows, of so many tokens that are drawn
   double memory_rate = 0, link_rate = 0;  ///< bytes of a device read and written; from the host
   std::string kernels;                    ///< which were measured, for people
 };
 
 /// By interpolation. Chunks of more tokens than were measured are cut into such; all else beyond is as
-/// fast as the largest that was measured.
+/// fast as the largest that was measured. A step of more rows has parts, and those without tokens draw none.
 class MeasuredTimes final : public StepTimes {
  public:
   MeasuredTimes(Transformer const& model, Measurement const& measured);
@@ -114,7 +115,7 @@ class MeasuredTimes final : public StepTimes {
   double products_s(double rows) const override;
   double chunk_s(Chunk const& chunk) const override;
   double singles_s(double sequences, double context) const override;
-  double ends_s(double rows) const override { return ends_.at(rows, 0); }
+  double ends_s(StepWork const& work) const override;
 
   double layers_;
   TimeGrid products_, chunks_, singles_, ends_;

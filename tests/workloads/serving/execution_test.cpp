@@ -58,7 +58,8 @@ Served served(std::string_view policy, Extent const& x, std::int64_t samples) {
                 .block_tokens = x.block,
                 .max_running = x.sequences,
                 .budget = 24,
-                .samples = samples};
+                .samples = samples,
+                .beam_search = x.beams > 0};
   for (Policy const& row : policies()) {
     if (row.name == policy) server.batching = row.batching;
   }
@@ -74,17 +75,16 @@ Served served(std::string_view policy, Extent const& x, std::int64_t samples) {
   return result;
 }
 
+/// One request after the other.
+Served served_alone(Extent x, std::int64_t samples) {
+  x.sequences = samples;
+  return served("paged", x, samples);
+}
+
 // However requests are put together, kept and moved, each has the tokens that it has by itself.
 TEST(Execution, MakesTheSameTokensHoweverRequestsAreServed) {
   std::int64_t const samples = 2;
-  Served const alone = served(
-      "paged",
-      [&] {
-        Extent x = extent(64, 1024);
-        x.sequences = samples;
-        return x;
-      }(),
-      samples);
+  Served const alone = served_alone(extent(64, 1024), samples);
   ASSERT_EQ(alone.tokens.size(), requests().size() * static_cast<std::size_t>(samples));
   EXPECT_NE(alone.tokens[0], alone.tokens[1]) << "samples of one prompt";
   for (char const* policy : {"static", "orca", "paged", "chunked_prefill"}) {
@@ -102,6 +102,31 @@ TEST(Execution, MakesTheSameTokensHoweverRequestsAreServed) {
   EXPECT_EQ(dropped.tokens, alone.tokens);
 }
 
+// Beams of a request are found by all of their logits, and go on in blocks that they share, move and lose.
+TEST(Execution, FindsTheSameBeamsHoweverRequestsAreServed) {
+  auto const searching = [](Extent x) {
+    x.beams = 3;
+    x.kv_tokens = std::max(x.kv_tokens, 3 * (x.length + x.block));
+    x.sequences = 24;
+    return x;
+  };
+  Served const alone = served_alone(searching(extent(64, 1024)), 3);
+  for (std::size_t i = 0; i < alone.tokens.size(); i += 3) {
+    EXPECT_NE(alone.tokens[i], alone.tokens[i + 1]);
+    EXPECT_NE(alone.tokens[i + 1], alone.tokens[i + 2]);
+  }
+  EXPECT_EQ(served("chunked_prefill", searching(extent(64, 1024)), 3).tokens, alone.tokens);
+  // A step in several parts, each of which has all beams of a request.
+  EXPECT_EQ(served("chunked_prefill", searching(extent(16, 1024)), 3).tokens, alone.tokens);
+  Served const swapped = served("paged", searching(extent(64, 0, 320)), 3);
+  EXPECT_GT(swapped.outcome.swaps, 0);
+  EXPECT_GT(swapped.outcome.copied, 0);
+  EXPECT_EQ(swapped.tokens, alone.tokens);
+  Served const dropped = served("chunked_prefill", searching(extent(64, 0)), 3);
+  EXPECT_GT(dropped.outcome.recomputed, 0);
+  EXPECT_EQ(dropped.tokens, alone.tokens);
+}
+
 // Ranks that share a model add up what they have of each product, in the same order for each token.
 TEST(Execution, OfRanksThatShareAModelDoesNotDependOnTheBatch) {
   auto const shared = [](Extent x) {
@@ -110,14 +135,7 @@ TEST(Execution, OfRanksThatShareAModelDoesNotDependOnTheBatch) {
     x.model.kv_heads = x.parts;
     return x;
   };
-  Served const alone = served(
-      "paged",
-      [&] {
-        Extent x = shared(extent(64, 1024));
-        x.sequences = 1;
-        return x;
-      }(),
-      1);
+  Served const alone = served_alone(shared(extent(64, 1024)), 1);
   for (std::vector<std::int32_t> const& tokens : alone.tokens) EXPECT_GE(tokens.size(), 2U);
   EXPECT_EQ(served("static", shared(extent(64, 1024)), 1).tokens, alone.tokens);
   Served const swapped = served("chunked_prefill", shared(extent(16, 128, 64)), 1);

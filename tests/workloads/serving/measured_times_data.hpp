@@ -19,13 +19,10 @@ inline constexpr Extent kExtent{
     .vocabulary = 100,
     .deterministic = false};
 
-/// Once for all tests. Collective.
-inline Measurement const& measured() {
-  static Measurement const kMeasured = [] {
-    Execution execution{test::world(), kExtent, 1};
-    return measure_times(test::world(), execution);
-  }();
-  return kMeasured;
+/// Collective.
+inline Measurement measured(Extent const& extent) {
+  Execution execution{test::world(), extent, 1};
+  return measure_times(test::world(), execution);
 }
 
 }  // namespace quadrille::workloads::serving

@@ -20,14 +20,20 @@ double least_of_more(Points const& points, std::size_t at) {
   return least;
 }
 
+/// Once for all tests. Collective.
+Measurement const& measured() {
+  static Measurement const kMeasured = measured(kExtent);
+  return kMeasured;
+}
+
 void expect_times(Points const& points, MeasuredTimes const& times, auto const& work_of) {
   ASSERT_EQ(points.seconds.size(), points.x.size() * points.y.size());
   for (std::size_t at = 0; at < points.seconds.size(); ++at) {
     double const x = points.x[at / points.y.size()], y = points.y[at % points.y.size()];
     StepWork const work = work_of(static_cast<std::int64_t>(x), static_cast<std::int64_t>(y));
     // What is besides layers is of steps that have rows.
-    std::size_t const end = work.rows > 0 ? at : points.x.size();
-    double const ends = end < points.x.size() ? least_of_more(measured().ends, end) : 0;
+    double const ends =
+        work.rows > 0 ? least_of_more(measured().ends, at * measured().ends.y.size()) : 0;
     EXPECT_DOUBLE_EQ(times.of(work), 2 * least_of_more(points, at) + ends) << x << " " << y;
     EXPECT_TRUE(times.covers(work)) << x << " " << y;
   }
@@ -40,6 +46,7 @@ TEST(MeasuredTimes, AreThoseOfThePointsOfThisDevice) {
 
   EXPECT_EQ(measured().products.x, (std::vector<double>{1, 4, 16, 17, 64})) << "classes end at 16";
   EXPECT_EQ(measured().ends.x, measured().products.x);
+  EXPECT_EQ(measured().ends.y, (std::vector<double>{0, 1, 4, 16, 32}));
   EXPECT_EQ(measured().chunks.x, (std::vector<double>{1, 4, 16, 64}));
   EXPECT_EQ(measured().chunks.y, (std::vector<double>{0, 8, 192}));
   EXPECT_EQ(measured().singles.x, (std::vector<double>{16, 64, 256, 1024}));

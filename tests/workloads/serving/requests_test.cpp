@@ -111,7 +111,8 @@ TEST(TraceFile, IsRefusedWithTheLineThatIsWrong) {
   EXPECT_EQ(why("1,1,1\n0,2,2\n"), "line 3: arrivals must not go back in time");
   EXPECT_EQ(why("0,1.5,1\n"), "line 2: '1.5' is no length from 1 to max_length, 256");
   EXPECT_EQ(why("0,200,100\n"), "line 2: prompt and output are longer than 256; raise max_length");
-  EXPECT_EQ(why("0,20,10,29\n"), "line 2: prompt and output are longer than 29; raise max_length");
+  EXPECT_EQ(why("0,20,10,29\n"), "line 2: prompt and output are longer than 29; raise the limit");
+  EXPECT_EQ(why(""), "it has no request; add lines below the heading");
   EXPECT_EQ(why("0,1,1\n"), "it has 1 requests; lower size from 2");
 }
 

@@ -40,9 +40,10 @@ Served serve(Server const& server, std::vector<Request> const& requests,
              StepTimes const& step_times = times()) {
   std::size_t const n = requests.size() * static_cast<std::size_t>(server.samples);
   Served served{{}, std::vector<std::int64_t>(n), std::vector<std::int64_t>(n), ""};
-  TokenHashes const tokens{11};
+  Outputs outputs{std::ssize(requests), server.samples};
+  TokenHashes const tokens{11, server.beam_search ? &outputs : nullptr};
   served.outcome =
-      simulate(server, step_times, requests, tokens, {served.cached, served.delivered});
+      simulate(server, step_times, requests, tokens, {served.cached, served.delivered}, &outputs);
   std::vector<std::int64_t> cached(n), delivered(n);
   expected_results(requests, tokens, server.samples, {cached, delivered});
   if (cached != served.cached) served.wrong = "K and V";
@@ -70,6 +71,8 @@ std::vector<Request> requests(std::vector<std::pair<int, int>> const& lengths, d
   }
   return all;
 }
+
+std::vector<Sequence*> one(Sequence& sequence) { return {&sequence}; }
 
 TEST(Static, KeepsTheShortRequestIdleUntilTheLongOneIsDone) {
   Served const both = serve(server("static"), requests({{1, 3}, {1, 1}}));
@@ -212,9 +215,9 @@ TEST(Paged, SwapsInWhereWhatIsNotSharedFits) {
       memory.write(*sequence, tokens(*sequence->request, 0, sequence->cached));
   }
   ASSERT_EQ(memory.free(), 0) << "two blocks for both, and one for each";
-  EXPECT_EQ(memory.swap_out(second), 9);
+  EXPECT_EQ(memory.swap_out(one(second)), 9);
   EXPECT_EQ(memory.free(), 4);
-  EXPECT_EQ(memory.swap_in(second, true), 1);
+  EXPECT_EQ(memory.swap_in(one(second), true), 1);
   EXPECT_EQ(memory.free(), 0);
   EXPECT_EQ(memory.sum_of(second), tokens.sum(all[1], 0, 0, 9));
 }
@@ -231,15 +234,15 @@ TEST(Paged, SwapsInWhereTheNextTokenFits) {
         memory.write(sequence, hashes(*sequence.request, 0, sequence.cached));
     };
     fill(swapped);
-    ASSERT_EQ(memory.swap_out(swapped), tokens);
+    ASSERT_EQ(memory.swap_out(one(swapped)), tokens);
     fill(other);
     ASSERT_EQ(memory.free(), 8);
 
     // Two blocks; a full last one has no room for what comes next.
-    EXPECT_EQ(memory.swap_in(swapped, true).has_value(), tokens == 7);
+    EXPECT_EQ(memory.swap_in(one(swapped), true).has_value(), tokens == 7);
     memory.release(other);
     if (tokens == 8) {
-      EXPECT_EQ(memory.swap_in(swapped, true), 8);
+      EXPECT_EQ(memory.swap_in(one(swapped), true), 8);
     }
   }
 }
@@ -273,6 +276,49 @@ TEST(Paged, ComputesAPromptOnceForAllSamplesAndCopiesItsLastBlock) {
   EXPECT_EQ(partly.outcome.copied, 3) << "the last one writes to the first copy";
 }
 
+TEST(Beams, ShareWhatIsBehindTheOneThatTheyComeFrom) {
+  Server searching = server("paged");
+  searching.samples = 4;
+  std::vector<Request> const all = requests({{30, 200}});
+  Outcome const apart = serve(searching, all).outcome;
+  searching.beam_search = true;
+  Served const beams = serve(searching, all);
+  EXPECT_EQ(beams.wrong, "");
+  EXPECT_EQ(beams.outcome.tokens, 4 * 200);
+  EXPECT_EQ(beams.outcome.steps, 200) << "all go on together";
+  // Of samples the prompt is shared, of beams all that is older than a few tokens.
+  auto const saved = [](Outcome const& o) { return 1 - o.kv.used / o.unshared; };
+  EXPECT_NEAR(saved(apart), 3.0 / 4 * 16 / 130, 0.1);
+  EXPECT_GT(saved(beams.outcome), 0.6);
+  EXPECT_GT(beams.outcome.copied, 2 * apart.copied)
+      << "a block is shared whenever two have one parent";
+}
+
+TEST(Beams, GiveWayTogether) {
+  std::vector<Request> const all = requests({{20, 60}, {20, 60}, {20, 60}}, 1e-6);
+  for (char const* name : {"paged", "chunked_prefill"}) {
+    for (bool const reuses : {false, true}) {
+      for (std::int64_t const host_tokens : {0, 240, 4096}) {
+        Server small = server(name);
+        small.samples = 3;
+        small.beam_search = true;
+        small.reuses_prefixes = reuses;
+        small.block_tokens = 8;
+        small.kv_tokens = 3 * (80 + 8);
+        small.host_tokens = host_tokens;
+        small.budget = 16;
+        Served const served = serve(small, all);
+        EXPECT_EQ(served.wrong, "");
+        EXPECT_EQ(served.outcome.swaps % 3, 0);
+        if (host_tokens != 240) {
+          EXPECT_EQ(served.outcome.swaps > 0, host_tokens > 0);
+          EXPECT_EQ(served.outcome.recomputed > 0, host_tokens == 0);
+        }
+      }
+    }
+  }
+}
+
 TEST(ChunkedPrefill, KeepsTokensComingUnderALongPrompt) {
   std::vector<Request> all = requests({{8, 100}, {2000, 4}}, 0.001);
   Server busy = server("paged");
@@ -303,7 +349,7 @@ TEST(Simulation, TakesAsLongAsWhatWasMeasured) {
                                  {.products = {{1, 10}, {0}, {1, 10}},
                                   .chunks = {{1, 10}, {0, 10}, {1, 11, 55, 155}},
                                   .singles = {{1, 100}, {1}, {100, 10000}},
-                                  .ends = {{1}, {0}, {0}},
+                                  .ends = {{1, 10}, {0, 1}, {0, 3, 0, 3}},
                                   .memory_rate = 1e9,
                                   .link_rate = 1e9,
                                   .kernels = ""}};
@@ -313,16 +359,16 @@ TEST(Simulation, TakesAsLongAsWhatWasMeasured) {
        {std::pair{serve(server("paged"), requests({{8, 3}}), step_times), 8 * 9 / 2.0},
         {serve(chunked, requests({{8, 3}}), step_times), 5 * 6 / 2 + 3 * 5 + 3 * 4 / 2}}) {
     EXPECT_EQ(served.wrong, "");
-    EXPECT_NEAR(served.outcome.busy_s, 8 + chunks_s + 2 + 100 * (9 + 10), 1e-9);
+    EXPECT_NEAR(served.outcome.busy_s, 8 + chunks_s + 2 + 100 * (9 + 10) + 3 * 3, 1e-9);
     EXPECT_EQ(served.outcome.beyond_s, 0);
   }
   Outcome const beyond = serve(server("paged"), requests({{12, 2}}), step_times).outcome;
-  EXPECT_NEAR(beyond.beyond_s, 12 + 12 * 13 / 2, 1e-9);
-  EXPECT_NEAR(beyond.busy_s, beyond.beyond_s + 1 + 100 * 13, 1e-9);
+  EXPECT_NEAR(beyond.beyond_s, 12 + 12 * 13 / 2 + 3, 1e-9);
+  EXPECT_NEAR(beyond.busy_s, beyond.beyond_s + 1 + 100 * 13 + 3, 1e-9);
 }
 
 TEST(Simulation, EndsWithEveryTokenAndNoBlockLeftWhateverTheServer) {
-  std::int64_t swaps = 0, recomputed = 0, copied = 0, reused = 0;
+  std::int64_t swaps = 0, recomputed = 0, copied = 0, reused = 0, dropped_beams = 0;
   for (std::uint64_t draw = 0; draw < 150; ++draw) {
     auto p = [&, n = std::uint64_t{0}](std::uint64_t below) mutable {
       return static_cast<std::int64_t>(core::mix(1000 * draw + ++n) % below);
@@ -338,17 +384,22 @@ TEST(Simulation, EndsWithEveryTokenAndNoBlockLeftWhateverTheServer) {
                          .seed = draw};
     std::vector<Request> const trace = make_trace(options);
     for (Policy const& row : policies()) {
-      Server const any{.batching = row.batching,
-                       .kv_tokens = 256 + p(1024),
-                       .host_tokens = p(2) * p(1024),
-                       .block_tokens = std::int64_t{1} << p(5),
-                       .max_running = 4 + p(30),
-                       .budget = 4 + p(200),
-                       .samples = 1 + p(4),
-                       .fill_wait_s = 0.1 * static_cast<double>(p(2)),
-                       .reuses_prefixes = p(2) == 0};
+      Server any{.batching = row.batching,
+                 .kv_tokens = 256 + p(1024),
+                 .host_tokens = p(2) * p(1024),
+                 .block_tokens = std::int64_t{1} << p(5),
+                 .max_running = 4 + p(30),
+                 .budget = 4 + p(200),
+                 .samples = 1 + p(4),
+                 .fill_wait_s = 0.1 * static_cast<double>(p(2)),
+                 .reuses_prefixes = p(2) == 0};
+      any.beam_search = row.batching.paged && p(2) == 0;
+      if (any.beam_search) {
+        any.kv_tokens = std::max(any.kv_tokens, any.samples * (256 + any.block_tokens));
+      }
       Served const result = serve(any, trace);
       ASSERT_EQ(result.wrong, "") << row.name << ", draw " << draw;
+      dropped_beams += any.beam_search ? result.outcome.recomputed : 0;
       ASSERT_LE(result.outcome.max_at_once, any.max_running);
       swaps += result.outcome.swaps;
       recomputed += result.outcome.recomputed;
@@ -358,6 +409,7 @@ TEST(Simulation, EndsWithEveryTokenAndNoBlockLeftWhateverTheServer) {
   }
   EXPECT_GT(swaps, 100);
   EXPECT_GT(recomputed, 1000);
+  EXPECT_GT(dropped_beams, 1000);
   EXPECT_GT(copied, 100);
   EXPECT_GT(reused, 1000);
 }

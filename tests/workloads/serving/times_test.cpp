@@ -43,12 +43,12 @@ TEST(StepTimes, AreThoseOfTheSlowerOfArithmeticAndMemory) {
 }
 
 // Of a layer: products of 1 and 9 rows, attention of 1 and 5 tokens behind 0 and 10, and of single tokens
-// that read 4 and 8, of 1 and 2 sequences; of a step what is besides layers.
+// that read 4 and 8, of 1 and 2 sequences; of a step what is besides layers where 0, 1 and 5 tokens are drawn.
 Measurement measured() {
   return {.products = {{1, 9}, {0}, {10, 50}},
           .chunks = {{1, 5}, {0, 10}, {1, 3, 8, 20}},
           .singles = {{4, 8}, {1, 2}, {5, 6, 7, 9}},
-          .ends = {{1, 9}, {0}, {2, 4}},
+          .ends = {{1, 9}, {0, 1, 5}, {2, 3, 5, 4, 6, 8}},
           .memory_rate = 2,
           .link_rate = 4,
           .kernels = ""};
@@ -60,6 +60,9 @@ TEST(MeasuredTimes, AreThoseOfAllLayersAndParts) {
   MeasuredTimes const times{kSmall, measured()};
   EXPECT_EQ(times.of({}), 0);
   EXPECT_EQ(times.of({.rows = 9}), 3 * 50 + 4);
+  EXPECT_EQ(times.of({.rows = 9, .drawn = 1}), 3 * 50 + 6);
+  EXPECT_EQ(times.of({.rows = 9, .drawn = 3}), 3 * 50 + 7);
+  EXPECT_EQ(times.of({.rows = 5, .drawn = 5}), 3 * 30 + 6.5);
   EXPECT_EQ(times.of({.chunks = {{5, 10}}}), 3 * 20);
   EXPECT_EQ(times.of({.chunks = {{1, 10}}}), 3 * 3);
   EXPECT_EQ(times.of({.chunks = {{5, 0}}}), 3 * 8);
@@ -80,6 +83,12 @@ TEST(MeasuredTimes, CutChunksOfMoreTokensIntoSuchThatWereMeasured) {
   EXPECT_DOUBLE_EQ(times.of({.chunks = {{5, 20}}}), 3 * 40) << "twice as many others";
   EXPECT_DOUBLE_EQ(times.of({.sequences = 2, .context = 16}), 3 * 18);
   EXPECT_DOUBLE_EQ(times.of({.rows = 18}), 3 * 100 + 8);
+  EXPECT_DOUBLE_EQ(times.of({.rows = 27, .drawn = 5}), 3 * 150 + 4 + 4 + 8)
+      << "of three parts that are filled up";
+  EXPECT_DOUBLE_EQ(
+      times.of({.rows = 27, .chunks = {{10, 0}}, .sequences = 8, .context = 8, .drawn = 2}),
+      3 * 150 + times.of({.chunks = {{10, 0}}, .sequences = 8, .context = 8}) + 6 + 6 + 4)
+      << "two have tokens";
 }
 
 TEST(MeasuredTimes, TellWhatIsBeyondThem) {
