@@ -246,6 +246,10 @@ Option workload_option() {
 
 std::string size_problem(Extents const& size, WorkloadSchema const& workload,
                          std::string_view text) {
+  if (size.auto_fraction > 0 && !workload.has_auto) {
+    return fmt::format("{}: {} has no auto size; write \"({})\"", text, workload.name,
+                       fmt::join(workload.extents, ","));
+  }
   for (int i = 0; i < size.count; ++i) {
     if (size[i] >= workload.min_extent && size[i] <= workload.max_extent) continue;
     return fmt::format("{}: {} takes {} to {}", text, workload.name, workload.min_extent,

@@ -69,6 +69,7 @@ struct WorkloadSchema {
   std::vector<std::string_view> extents;  ///< their names, 1 to 8
   std::int64_t min_extent = 0;            ///< nothing of an array is right at once
   std::int64_t max_extent = std::numeric_limits<std::int64_t>::max();
+  bool has_auto = true;  ///< one number may be all extents, and memory limits it: "auto:70%"
   OptionalKeys keys{};
   Parameters defaults{};
   std::vector<Option> options{};  ///< of `defaults`, in the order in which sweeps nest

@@ -24,26 +24,38 @@ double seconds_of(core::Case const& spec, measure::Description const& descriptio
   return measure::estimated_seconds(spec, description, selected, rates, machine.size());
 }
 
-/// Why none of the variants runs that a case asks for: what one says that would take its type.
-std::string reason_of_none(Planned const& planned, device::Kind kind) {
+/// Why no variant takes the type of a case on this kind of device; empty where one does.
+std::string type_error(Planned const& planned, device::Kind kind) {
   core::Case const& spec = planned.spec;
-  std::vector<std::string> const& reasons = planned.selected.reasons;
   std::vector<std::string_view> types;
-  for (std::size_t i = 0; i < reasons.size(); ++i) {
-    kernels::VariantInfo const& row = *planned.entry->variants[i];
-    if (!row.runs_on(kind) || row.role == kernels::Role::demonstration) continue;
-    for (kernels::Types const& one : row.types) {
+  for (kernels::VariantInfo const* row : planned.entry->variants) {
+    if (!row->runs_on(kind) || row->role == kernels::Role::demonstration) continue;
+    if (row->supports(spec.type)) return {};
+    for (kernels::Types const& one : row->types) {
       std::string_view const type = core::to_text(one.in);
       if (std::ranges::find(types, type) == types.end()) types.push_back(type);
-    }
-    if (row.supports(spec.type) && !reasons[i].empty()) {
-      return fmt::format("{}: variant '{}' {}", spec.name, row.name, reasons[i]);
     }
   }
   return fmt::format(
       "{}: no variant of '{}' has type {} on this device; take {}", spec.name, spec.workload->name,
       core::to_text(spec.type),
       types.empty() ? "another workload" : fmt::format("{}", fmt::join(types, ", ")));
+}
+
+/// Why none of the variants runs that a case asks for: what one says that would take its type.
+std::string reason_of_none(Planned const& planned, device::Kind kind) {
+  core::Case const& spec = planned.spec;
+  std::vector<std::string> const& reasons = planned.selected.reasons;
+  for (std::size_t i = 0; i < reasons.size(); ++i) {
+    kernels::VariantInfo const& row = *planned.entry->variants[i];
+    bool const is_near =
+        row.runs_on(kind) && row.supports(spec.type) && row.role != kernels::Role::demonstration;
+    if (is_near && !reasons[i].empty()) {
+      return fmt::format("{}: variant '{}' {}", spec.name, row.name, reasons[i]);
+    }
+  }
+  return fmt::format("{}: none of its variants has type {} on this device; take variant = \"all\"",
+                     spec.name, core::to_text(spec.type));
 }
 
 /// With transport = "all" a case for each that can be selected, called NAME.TRANSPORT.
@@ -67,19 +79,26 @@ std::string unsupported_transport(core::Case const& wanted, core::Case const& sp
 
 void check_case(Planned& planned, comm::Machine const& machine, measure::Memory const& memory) {
   core::Case const& spec = planned.spec;
+  device::Kind const kind = machine.device().kind();
+  bool const fits_memory = planned.memory.fits(memory);
   planned.code = core::Exit::bad_config;
-  if (!planned.memory.fits(memory)) {
-    core::Extents const fits = measure::largest_fitting(spec, *planned.entry, machine, memory);
+  if (fits_memory && !planned.selected.variants.empty()) {
+    planned.code = core::Exit::pass;
+  } else if (std::string error = type_error(planned, kind); !error.empty()) {
+    planned.problem = std::move(error);
+  } else if (!fits_memory) {
     planned.code = core::Exit::environment;
-    std::string const remedy =
-        fits[0] > 0 ? fmt::format("the largest size that fits is {} (or \"auto:70%\")", fits[0])
-                    : "no size fits; start fewer ranks on a node, or allow more memory";
+    std::string remedy = "take a smaller problem";
+    if (spec.workload->has_auto) {
+      core::Extents const fits = measure::largest_fitting(spec, *planned.entry, machine, memory);
+      remedy = fits[0] > 0
+                   ? fmt::format("the largest size that fits is {} (or \"auto:70%\")", fits[0])
+                   : "no size fits; start fewer ranks on a node, or allow more memory";
+    }
     planned.problem = fmt::format("{}: needs {} per rank, and {} are free; {}", spec.name,
                                   format_memory(planned.memory), format_memory(memory), remedy);
-  } else if (planned.selected.variants.empty()) {
-    planned.problem = reason_of_none(planned, machine.device().kind());
   } else {
-    planned.code = core::Exit::pass;
+    planned.problem = reason_of_none(planned, kind);
   }
 }
 

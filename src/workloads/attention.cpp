@@ -36,10 +36,8 @@ attention::Shape shape_of(core::Case const& spec) {
 }
 
 std::string conflict(core::Case const& spec) {
-  std::string error = tensor_conflict(spec, true);
-  if (!error.empty()) return error;
   attention::Shape const shape = shape_of(spec);
-  error = attention::shape_error(shape);
+  std::string const error = attention::shape_error(shape);
   return error.empty() ? elements_conflict(attention::compulsory_bytes(shape, 1, 1)) : error;
 }
 
@@ -173,6 +171,7 @@ extern measure::WorkloadEntry const attention = measure::entry({
     .schema = {.name = "attention",
                .extents = {"batch", "heads", "kv_heads", "queries", "keys", "head_size"},
                .max_extent = std::numeric_limits<std::int32_t>::max(),
+               .has_auto = false,
                .defaults = core::Parameters{Parameters{}},
                .options = {core::options::choice(
                    "mask", core::options::at(&Parameters::mask),

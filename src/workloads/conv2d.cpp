@@ -124,6 +124,7 @@ extern measure::WorkloadEntry const conv2d = measure::entry({
                .extents = convolution_extents(),
                .min_extent = 1,
                .max_extent = std::numeric_limits<std::int32_t>::max(),
+               .has_auto = false,
                .keys = {.compute = true},
                .defaults = core::Parameters{Parameters{}},
                .options = convolution_options(&Parameters::keys),

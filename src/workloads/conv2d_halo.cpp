@@ -550,6 +550,7 @@ extern measure::WorkloadEntry const conv2d_halo = measure::entry({
                .extents = convolution_extents(),
                .min_extent = 1,
                .max_extent = std::numeric_limits<std::int32_t>::max(),
+               .has_auto = false,
                .keys = {.transport = true, .grid = true, .legs = true, .compute = true},
                .defaults = core::Parameters{Parameters{}},
                .options = options(),

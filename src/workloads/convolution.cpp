@@ -26,10 +26,8 @@ conv2d::Shape shape_of(core::Case const& spec, ConvolutionKeys const& keys) {
 }
 
 std::string convolution_conflict(core::Case const& spec, ConvolutionKeys const& keys) {
-  std::string error = tensor_conflict(spec);
-  if (!error.empty()) return error;
   conv2d::Shape const shape = shape_of(spec, keys);
-  error = conv2d::shape_error(shape);
+  std::string const error = conv2d::shape_error(shape);
   return error.empty() ? elements_conflict(conv2d::compulsory_bytes(shape, 1)) : error;
 }
 

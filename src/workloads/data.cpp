@@ -20,24 +20,6 @@ Layout whole(std::int64_t rows, std::int64_t cols) {
   return {comm::Distribution{rows, 0, 1}, comm::Distribution{cols, 0, 1}, 0, 0};
 }
 
-std::string tensor_conflict(core::Case const& spec, bool takes_e4m3) {
-  std::string_view const name = spec.workload->name;
-  using core::DataType;
-  bool const is_taken = spec.type == DataType::f32 || spec.type == DataType::f16 ||
-                        spec.type == DataType::bf16 || (takes_e4m3 && spec.type == DataType::e4m3);
-  if (!is_taken) {
-    return fmt::format("{} has no type = \"{}\"; take {}", name, core::to_text(spec.type),
-                       takes_e4m3 ? "f32, f16, bf16 or e4m3" : "f32, f16 or bf16");
-  }
-  if (spec.size.auto_fraction > 0) {
-    constexpr std::string_view kNumbers[core::Extents{}.value.size()]{
-        "one", "two", "three", "four", "five", "six", "seven", "eight"};
-    return fmt::format("{} takes {} extents; auto knows one", name,
-                       kNumbers[spec.workload->extents.size() - 1]);
-  }
-  return {};
-}
-
 std::string elements_conflict(double elements) {
   constexpr double kMax = 0x1p50;
   return elements > kMax ? "the tensors have more than 2^50 elements; take smaller extents" : "";

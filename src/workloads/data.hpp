@@ -38,9 +38,7 @@ device::MatrixView unallocated(Layout const& layout, core::DataType type);
 /// The whole matrix on this rank.
 Layout whole(std::int64_t rows, std::int64_t cols);
 
-/// Why a workload of tensors in f32, f16 or bf16 has no such case; empty where it may.
-std::string tensor_conflict(core::Case const& spec, bool takes_e4m3 = false);
-/// The same where its tensors have so many elements.
+/// Why a case has no tensors of so many elements; empty where it may.
 std::string elements_conflict(double elements);
 
 /// Memory for a view that has none yet; the view gets it.

@@ -86,11 +86,9 @@ struct Places {
 };
 
 std::string conflict(core::Case const& spec) {
-  std::string error = tensor_conflict(spec);
-  if (!error.empty()) return error;
   auto const& p = spec.parameters.as<Parameters>();
   auto const& size = spec.size;
-  error = kv_cache::shape_error(
+  std::string const error = kv_cache::shape_error(
       {.kv_heads = size[2], .head_size = size[3], .block_size = p.block_size});
   if (!error.empty()) return error;
   // Of slots in 32 bits, and of what a host keeps of them.
@@ -313,6 +311,7 @@ extern measure::WorkloadEntry const kv_cache = measure::entry({
          .extents = {"sequences", "tokens", "kv_heads", "head_size"},
          .min_extent = 1,
          .max_extent = std::numeric_limits<std::int32_t>::max(),
+         .has_auto = false,
          .defaults = core::Parameters{Parameters{}},
          .options = {core::options::choice(
                          "operation", core::options::at(&Parameters::action),

@@ -54,16 +54,14 @@ struct Cache : BlockTables {
 };
 
 std::string conflict(core::Case const& spec) {
-  std::string error = tensor_conflict(spec);
-  if (!error.empty()) return error;
   auto const& p = spec.parameters.as<Parameters>();
   auto const& size = spec.size;
-  error = paged_decode::shape_error({.sequences = size[0],
-                                     .heads = size[1],
-                                     .kv_heads = size[2],
-                                     .head_size = size[4],
-                                     .block_size = p.block_size,
-                                     .latent = p.kv == Kv::latent});
+  std::string const error = paged_decode::shape_error({.sequences = size[0],
+                                                       .heads = size[1],
+                                                       .kv_heads = size[2],
+                                                       .head_size = size[4],
+                                                       .block_size = p.block_size,
+                                                       .latent = p.kv == Kv::latent});
   if (!error.empty()) return error;
   // Of a table in 32 bits, and of what a host keeps of it.
   constexpr std::int64_t kMaxSequences = 1 << 20;  // each draws its length before anything runs
@@ -223,6 +221,7 @@ extern measure::WorkloadEntry const paged_decode = measure::entry({
          .extents = {"sequences", "heads", "kv_heads", "tokens", "head_size"},
          .min_extent = 1,
          .max_extent = std::numeric_limits<std::int32_t>::max(),
+         .has_auto = false,
          .defaults = core::Parameters{Parameters{}},
          .options = {core::options::count("block_size", core::options::at(&Parameters::block_size),
                                           "tokens of a block of the cache: 8, 16, 32, 64 or 128",

@@ -56,10 +56,8 @@ std::int64_t tokens_of(core::Case const& spec, int ranks) {
 }
 
 std::string conflict(core::Case const& spec) {
-  std::string error = tensor_conflict(spec);
-  if (!error.empty()) return error;
   attention::Shape const shape = shape_of(spec, spec.size[3], spec.size[3]);
-  error = attention::shape_error(shape);
+  std::string const error = attention::shape_error(shape);
   return error.empty() ? elements_conflict(attention::compulsory_bytes(shape, 1, 1)) : error;
 }
 
@@ -358,6 +356,7 @@ extern measure::WorkloadEntry const ring_attention = measure::entry({
         {.name = "ring_attention",
          .extents = {"batch", "heads", "kv_heads", "tokens", "head_size"},
          .max_extent = std::numeric_limits<std::int32_t>::max(),
+         .has_auto = false,
          .keys = {.transport = true, .legs = true},
          .defaults = core::Parameters{Parameters{}},
          .options = {core::options::choice(

@@ -41,10 +41,8 @@ rowwise::Shape shape_of(core::Case const& spec) {
 }
 
 std::string conflict(core::Case const& spec) {
-  std::string error = tensor_conflict(spec);
-  if (error.empty()) {
-    error = rowwise::shape_error(spec.parameters.as<Parameters>().action, shape_of(spec));
-  }
+  std::string const error =
+      rowwise::shape_error(spec.parameters.as<Parameters>().action, shape_of(spec));
   if (!error.empty()) return error;
   return elements_conflict(2 * static_cast<double>(spec.size[0]) *
                            static_cast<double>(spec.size[1]));
@@ -244,6 +242,7 @@ extern measure::WorkloadEntry const rowwise = measure::entry({
          .extents = {"tokens", "features"},
          .min_extent = 1,
          .max_extent = std::numeric_limits<std::int32_t>::max(),
+         .has_auto = false,
          .defaults = core::Parameters{Parameters{}},
          .options = {core::options::choice("operation", core::options::at(&Parameters::action),
                                            "what each token's row becomes"),

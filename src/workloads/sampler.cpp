@@ -37,10 +37,7 @@ sampler::Problem problem_of(core::Case const& spec) {
   return problem;
 }
 
-std::string conflict(core::Case const& spec) {
-  std::string const error = tensor_conflict(spec);
-  return error.empty() ? sampler::error_of(problem_of(spec)) : error;
-}
+std::string conflict(core::Case const& spec) { return sampler::error_of(problem_of(spec)); }
 
 /// A request's token, of exact weights.
 class Exact {
@@ -330,6 +327,7 @@ extern measure::WorkloadEntry const sampler = measure::entry({
          .extents = {"requests", "vocabulary"},
          .min_extent = 1,
          .max_extent = std::numeric_limits<std::int32_t>::max(),
+         .has_auto = false,
          .defaults = core::Parameters{Parameters{}},
          .options =
              {core::options::number("temperature", core::options::at(&Parameters::temperature),

@@ -26,6 +26,7 @@ size = "64"
 panel = 16
 variant = "kokkos"
 """
+LARGE = '[[case]]\nworkload = "decoder"\ntype = "f32"\nsize = "(64,64Ki,8192,64,64,32768)"\nlayers = 40\n'
 SERVING = '[run]\ndevice = "host"\n[[case]]\nworkload = "serving"\ntype = "f16"\nsize = 10\n'
 
 
@@ -110,6 +111,10 @@ def main():
          ["paged_decode", "latent", "kv_heads = 1", "head_size = 576"]),
         ('[[case]]\nworkload = "paged_decode"\ntype = "f16"\nsize = "(2,4,2,9,64)"\nblock_size = 12\n', [], 2,
          ["paged_decode", "block_size", "12", "8", "16", "32", "64", "128"]),
+        ('[[case]]\nworkload = "attention"\ntype = "f16"\nsize = "auto:70%"\n', [], 2,
+         ["attention", "auto", "(batch,heads,kv_heads,queries,keys,head_size)"]),
+        (LARGE, [], 3, ["decoder", "TiB", "smaller"]),
+        (LARGE.replace("f32", "f64"), [], 2, ["decoder", "f64", "take f32, f16, bf16"]),
         ('[[case]]\nworkload = "decoder"\ntype = "f32"\nsize = "(2,9,100,3,1,64)"\n', [], 2,
          ["decoder", "heads", "3", "100", "divisor"]),
         ('[[case]]\nworkload = "decoder"\ntype = "f32"\nsize = "(2,9,96,3,1,64)"\n', [], 2,

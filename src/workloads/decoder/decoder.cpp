@@ -62,13 +62,11 @@ constexpr VariantInfo kVendorOnHosts{.name = "vendor",
 constexpr std::array kRows{&kReference, &kHostSimd, &kSeparateKernels, &kVendorOnHosts, &kVendor};
 
 std::string conflict(core::Case const& spec) {
-  std::string error = tensor_conflict(spec);
-  if (!error.empty()) return error;
   Shape const x{spec};
   if (x.hidden % x.heads != 0) {
     return fmt::format("{} heads do not divide hidden = {}; take a divisor", x.heads, x.hidden);
   }
-  error =
+  std::string error =
       attention::shape_error({.heads = x.heads, .kv_heads = x.kv_heads, .head_size = x.head_size});
   if (!error.empty()) return error;
   error = kernels::kv_cache::shape_error(
@@ -538,6 +536,7 @@ core::WorkloadSchema schema_of(std::string_view name, bool is_shared) {
       .extents = {"requests", "tokens", "hidden", "heads", "kv_heads", "mlp"},
       .min_extent = 1,
       .max_extent = std::numeric_limits<std::int32_t>::max(),
+      .has_auto = false,
       .keys = {.transport = is_shared, .legs = is_shared},
       .defaults = core::Parameters{Parameters{}},
       .options = {core::options::choice("model", core::options::at(&Parameters::model),

@@ -713,6 +713,7 @@ measure::WorkloadEntry entry_of(std::string_view name, std::string_view summary,
   return {
       .schema = {.name = name,
                  .extents = {"requests"},
+                 .has_auto = false,
                  .keys = {.transport = is_shared, .weak = !is_shared},
                  .defaults = core::Parameters{defaults},
                  .options = options(is_shared),
