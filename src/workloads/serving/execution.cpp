@@ -541,14 +541,15 @@ double Execution::seconds_of(std::vector<Piece> const& pieces, std::int64_t rows
 }
 
 void Execution::begin(TokenHashes const& tokens, Outputs& outputs, std::int64_t samples,
-                      std::function<bool(Sequence const&)> is_judged) {
+                      std::function<bool(Sequence const&)> is_judged, StepTimes const* times) {
   hashes_ = &tokens;
   outputs_ = &outputs;
+  times_ = times;
   samples_ = samples;
   is_judged_ = std::move(is_judged);
   probabilities_.clear();
   kept_.clear();
-  swapped_bytes_ = swapped_s_ = 0;
+  swapped_bytes_ = swapped_s_ = predicted_s_ = 0;
 }
 
 std::vector<BlockId> Execution::blocks_of(Sequence const& sequence) const {
@@ -591,6 +592,7 @@ double Execution::execute(StepWork const& work, std::span<Part const> parts,
     if (is_beam) piece.scores = {probabilities_[piece.number].back()};
     if (is_beam && sequence->sample == 0) piece.together = samples_;
   }
+  if (times_ != nullptr) predicted_s_ += times_->of(work);
   double const seconds = run(std::move(pieces), work.rows, moves);
   hand_out();
   return seconds;

@@ -43,9 +43,9 @@ class Execution final : public Executor {
   /// Weights by the seed, the same on every rank.
   void fill(std::uint64_t seed);
   /// Forgets all requests, of which outputs has room for each sample. `is_judged` says which sequences
-  /// leave K and V to judge().
+  /// leave K and V to judge(), `times` what steps are predicted to take.
   void begin(TokenHashes const& tokens, Outputs& outputs, std::int64_t samples,
-             std::function<bool(Sequence const&)> is_judged);
+             std::function<bool(Sequence const&)> is_judged, StepTimes const* times = nullptr);
 
   double execute(StepWork const& work, std::span<Part const> parts,
                  std::span<BlockMove const> moves) override;
@@ -69,6 +69,8 @@ class Execution final : public Executor {
   std::string kernels() const;
   /// Bytes that went to the host and back, and the seconds in which they did, beside steps.
   std::pair<double, double> swapped() const { return {swapped_bytes_, swapped_s_}; }
+  /// Predicted seconds of all steps since begin().
+  double predicted_s() const { return predicted_s_; }
 
  private:
   using Product = kernels::Variant<kernels::gemm::Problem>;
@@ -148,7 +150,7 @@ class Execution final : public Executor {
   device::Stream moving_;
   std::vector<device::Event> moved_;  ///< of each layer
   device::Event begin_, end_, uploaded_, moves_begin_, moves_end_;
-  double swapped_bytes_ = 0, swapped_s_ = 0;
+  double swapped_bytes_ = 0, swapped_s_ = 0, predicted_s_ = 0;
 
   std::vector<decoder::LayerSources> sources_;
   Source words_source_{}, positions_source_{}, last_source_{};
@@ -156,6 +158,7 @@ class Execution final : public Executor {
   Staged staged_;
   TokenHashes const* hashes_ = nullptr;
   Outputs* outputs_ = nullptr;
+  StepTimes const* times_ = nullptr;
   std::int64_t samples_ = 1;
   std::vector<Drawn> drawn_;                                  ///< in all passes of a step
   std::map<std::int64_t, std::vector<float>> probabilities_;  ///< of tokens, or scores, by number

@@ -73,9 +73,8 @@ class Times {
       points.x.push_back(static_cast<double>(tokens));
       // Short ones come several in a step, behind each other on the device, and the host has to keep up with them.
       constexpr std::int64_t kSeveral = 8;
-      std::int64_t const most_at_once = std::min(kSeveral, extent_.sequences),
-                         count =
-                             std::clamp(extent_.rows / (4 * tokens), std::int64_t{1}, most_at_once);
+      std::int64_t const count = std::clamp<std::int64_t>(extent_.rows / (4 * tokens), 1,
+                                                          std::min(kSeveral, extent_.sequences));
       for (std::int64_t const others : before) {
         std::vector<Piece> pieces;
         for (std::int64_t i = 0; i < count; ++i) pieces.push_back(piece(tokens, others, false));

@@ -298,10 +298,10 @@ class Serving final : public measure::Workload {
     std::int64_t const all = std::ssize(requests_) * p_.samples;
     std::int64_t const stride =
         std::max<std::int64_t>(1, (all + judged_count() - 1) / judged_count());
-    execution_->begin(hashes_, outputs_, p_.samples,
-                      [&, stride](serving::Sequence const& sequence) {
-                        return (sequence.index * p_.samples + sequence.sample) % stride == 0;
-                      });
+    auto const is_judged = [&, stride](serving::Sequence const& sequence) {
+      return (sequence.index * p_.samples + sequence.sample) % stride == 0;
+    };
+    execution_->begin(hashes_, outputs_, p_.samples, is_judged, times_.get());
   }
 
   void run(comm::World&, measure::Leg, kernels::VariantInfo const&) override {
@@ -445,9 +445,10 @@ class Serving final : public measure::Workload {
   bool is_executed() const { return p_.execution == Mode::executed; }
   /// Of a model.
   int parts() const { return is_shared_ ? ranks_ : 1; }
-  /// What one rank adds to the numbers of all: a server of all ranks counts once.
+  /// Whether a rank adds to the numbers of all: a server of all ranks counts once.
+  bool counts() const { return !is_shared_ || rank_ == 0; }
   serving::Outcome counted(serving::Outcome outcome) const {
-    return is_shared_ && rank_ > 0 ? serving::Outcome{} : outcome;
+    return counts() ? outcome : serving::Outcome{};
   }
   /// Whether the model, or a part of it, is on the device.
   bool has_kernels() const { return is_executed() || p_.model == kMeasured; }
@@ -508,15 +509,17 @@ class Serving final : public measure::Workload {
     serving::TokenHashes const hashes{seed_, p_.beam_search ? &outputs : nullptr};
     serving::Outcome predicted = counted(
         serving::simulate(server_, *times_, requests_, hashes, {cached, delivered}, &outputs));
-    std::array<double, 1> sum{static_cast<double>(predicted.tokens)};
-    world_->group().sum(std::span{sum});
-    double const tokens = sum[0];
+    std::array<double, 3> sums{static_cast<double>(predicted.tokens),
+                               counts() ? execution_->predicted_s() : 0, counted(outcome_).busy_s};
+    world_->group().sum(std::span{sums});
+    auto const [tokens, predicted_s, busy_s] = sums;
     double const end_s = world_->group().max(predicted.end_s);
     world_->group().sum(predicted.first_token_s.counts());
     world_->group().sum(predicted.gap_s.counts());
     std::vector<measure::SecondaryMetric> metrics{
         {"predicted throughput", tokens, "token/s", end_s},
-        {"off throughput", 100 * (tokens / end_s / throughput - 1), "%"}};
+        {"off throughput", 100 * (tokens / end_s / throughput - 1), "%"},
+        {"off steps", 100 * (predicted_s / busy_s - 1), "%"}};
     auto const add = [&](std::string_view name, serving::Distribution const& foretold,
                          serving::Distribution const& got) {
       double const seconds = foretold.quantile(0.5), was = got.quantile(0.5);
@@ -788,7 +791,9 @@ measure::WorkloadEntry entry_of(std::string_view name, std::string_view summary,
             "times."},
            {"predicted TTFT", "s", "likewise."},
            {"predicted TBT", "s", "likewise."},
-           {"off", "%", "such a prediction over what was executed, less 1."},
+           {"off", "%",
+            "such a prediction over what was executed, less 1; off steps: of the steps that were "
+            "executed, while a simulation may have others, such as batches of other requests."},
            {"swaps", "B/s",
             "K and V that went to the host and back, over the time of these copies, which run "
             "under steps."}},

@@ -35,7 +35,7 @@ Extent extent(std::int64_t rows, std::int64_t kv_tokens, std::int64_t host_token
 /// Unequal prompts, two of which begin alike.
 std::vector<Request> requests() {
   return make_trace({.requests = 9,
-                     .rate = 1e5,
+                     .rate = 1e9,
                      .prompt = {Lengths::Kind::uniform, 5, 30},
                      .output = {Lengths::Kind::uniform, 2, 20},
                      .max_length = 64,
@@ -44,15 +44,7 @@ std::vector<Request> requests() {
                      .seed = kSeed});
 }
 
-struct Served {
-  Outcome outcome;
-  std::vector<std::vector<std::int32_t>> tokens;  ///< of each sample of each request
-};
-
-Served served(std::string_view policy, Extent const& x, std::int64_t samples) {
-  comm::World& world = test::world();
-  Execution execution{world, x, kSeed, x.parts > 1 ? &world.transport("mpi") : nullptr};
-  std::vector<Request> const all = requests();
+Server server_of(std::string_view policy, Extent const& x, std::int64_t samples) {
   Server server{.kv_tokens = x.kv_tokens,
                 .host_tokens = x.host_tokens,
                 .block_tokens = x.block,
@@ -63,12 +55,32 @@ Served served(std::string_view policy, Extent const& x, std::int64_t samples) {
   for (Policy const& row : policies()) {
     if (row.name == policy) server.batching = row.batching;
   }
+  return server;
+}
+
+StatedTimes stated_times(Extent const& x) { return {x.model, 1e9, 2e9, 5e8}; }
+
+struct Served {
+  Outcome outcome;
+  std::vector<std::vector<std::int32_t>> tokens;  ///< of each sample of each request
+  double predicted_s = 0;                         ///< of its steps
+};
+
+Served served(std::string_view policy, Extent const& x, std::int64_t samples) {
+  comm::World& world = test::world();
+  Execution execution{world, x, kSeed, x.parts > 1 ? &world.transport("mpi") : nullptr};
+  std::vector<Request> const all = requests();
   Outputs outputs{std::ssize(all), samples};
   TokenHashes const hashes{kSeed, &outputs};
   std::vector<std::int64_t> cached(all.size() * static_cast<std::size_t>(samples)),
       delivered(cached.size());
-  execution.begin(hashes, outputs, samples, [](Sequence const&) { return false; });
-  Served result{serve(server, execution, all, hashes, {cached, delivered}), {}};
+  StatedTimes const times = stated_times(x);
+  execution.begin(
+      hashes, outputs, samples, [](Sequence const&) { return false; }, &times);
+  Served result{
+      .outcome = serve(server_of(policy, x, samples), execution, all, hashes, {cached, delivered}),
+      .tokens = {},
+      .predicted_s = execution.predicted_s()};
   for (std::int64_t number = 0; number < std::ssize(all) * samples; ++number) {
     result.tokens.push_back(outputs.of(number));
   }
@@ -155,6 +167,17 @@ TEST(Execution, TakesTime) {
   Served const one = served("orca", extent(64, 1024), 1);
   EXPECT_GT(one.outcome.busy_s, 0);
   EXPECT_GT(one.outcome.end_s, one.outcome.busy_s / 2);
+}
+
+// Steps are those of a simulation, since all requests have arrived before the first has ended.
+TEST(Execution, SaysWhatItsStepsWerePredictedToTake) {
+  Extent const x = extent(64, 1024);
+  std::vector<Request> const all = requests();
+  std::vector<std::int64_t> cached(all.size()), delivered(all.size());
+  Outcome const simulated = simulate(server_of("chunked_prefill", x, 1), stated_times(x), all,
+                                     TokenHashes{kSeed}, {cached, delivered});
+  double const predicted_s = served("chunked_prefill", x, 1).predicted_s;
+  EXPECT_NEAR(predicted_s, simulated.busy_s, 1e-9 * simulated.busy_s);
 }
 
 }  // namespace
