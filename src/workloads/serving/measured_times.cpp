@@ -133,14 +133,14 @@ class Times {
   }
   /// The middle of several rounds, and of more where these are short.
   double middle_of(auto const& round) {
-    constexpr std::size_t kFew = 5, kMany = 25;
-    constexpr double kEnoughSeconds = 0.005;
+    constexpr std::size_t kFew = 3, kMany = 25;
+    constexpr double kEnoughSeconds = 0.01, kLongSeconds = 0.25;
     std::vector<double> rounds;
     spent_s_ = 0;
     do {
       rounds.push_back(round());
     } while (rounds.size() < kMany &&
-             spent_s_ < (rounds.size() < kFew ? kMaxSeconds / kFew : kEnoughSeconds));
+             spent_s_ < (rounds.size() < kFew ? kLongSeconds : kEnoughSeconds));
     auto const middle = rounds.begin() + std::ssize(rounds) / 2;
     std::ranges::nth_element(rounds, middle);
     return *middle;
