@@ -572,10 +572,12 @@ std::vector<Option> outer_options() {
                       options::choice("compute", at(&Case::compute),
                                       "what products are multiplied and added in; auto: the "
                                       "element type, for 16-bit types f32"))),
-      size_option("size",
-                  "required; elements of `type` per extent of the whole problem (integral: cells); "
-                  "missing extents repeat the last; auto: share of the smallest free memory",
-                  &Case::size),
+      size_option(
+          "size",
+          "required; elements of `type` per extent of the whole problem (integral: cells); "
+          "missing extents repeat the last; auto: share of the smallest free memory, where one "
+          "number may be all extents",
+          &Case::size),
       single(size_option("size_host", "what a host device takes in place of `size`",
                          &Case::size_host)),
       single(with(&OptionalKeys::weak,
