@@ -131,6 +131,7 @@ def main():
         ('[[case]]\nworkload = "kv_cache"\ntype = "f16"\nsize = "(2,9,2,96)"\n', [], 2,
          ["kv_cache", "head_size", "96", "64", "128", "256"]),
         (SERVING + "rate = 0\n", [], 2, ["serving", "rate", "0"]),
+        (SERVING + "rate = 1e-9\n", [], 2, ["serving", "rate = 1e-09", "1e+09 s"]),
         (SERVING.replace("f16", "f64"), [], 2, ["serving", "f64", "take f16, bf16, f32"]),
         (SERVING + 'output_tokens = "normal 5"\n', [], 2, ["serving", "output_tokens", "normal 5", "lognormal"]),
         (SERVING + 'kv_memory = "1Gi"\n', [], 2, ["kv_memory", "1296", "2064", "max_length"]),

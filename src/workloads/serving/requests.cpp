@@ -134,9 +134,20 @@ core::Parsed<std::vector<Request>> parse_trace(std::string_view text, TraceOptio
   using Result = core::Parsed<std::vector<Request>>;
   std::vector<Request> trace;
   std::int64_t line_number = 0;
+  double first_s = 0;
   for (std::string_view line : split(text, '\n')) {
     if (line.ends_with('\r')) line.remove_suffix(1);
-    if (++line_number == 1 || line.empty()) continue;  // the heading
+    if (++line_number == 1) {
+      constexpr std::string_view kByteOrderMark = "\xef\xbb\xbf",
+                                 kColumns = "arrival_s,prompt,output";
+      if (line.starts_with(kByteOrderMark)) line.remove_prefix(kByteOrderMark.size());
+      std::string heading{line};
+      std::erase(heading, ' ');
+      if (heading == kColumns || heading == fmt::format("{},limit", kColumns)) continue;
+      return Result::error(
+          fmt::format("it does not begin with the heading {}, or that and limit", kColumns));
+    }
+    if (line.empty()) continue;
     if (std::ssize(trace) == options.requests) break;
     auto const refuse = [&](std::string const& why) {
       return Result::error(fmt::format("line {}: {}", line_number, why));
@@ -152,8 +163,15 @@ core::Parsed<std::vector<Request>> parse_trace(std::string_view text, TraceOptio
       return refuse("expected arrival_s,prompt,output and perhaps limit");
     }
     double const most = static_cast<double>(options.max_length);
-    double const before = trace.empty() ? 0 : trace.back().arrival_s;
-    if (!(values[0] >= before)) return refuse("arrivals must not go back in time");
+    if (trace.empty()) first_s = values[0];
+    double const arrival_s = values[0] - first_s;
+    if (!trace.empty() && arrival_s < trace.back().arrival_s) {
+      return refuse("arrivals must not go back in time");
+    }
+    if (!(arrival_s < kMaxSeconds)) {
+      return refuse(fmt::format(
+          "it arrives {:g} s or more behind the first; write times in seconds", kMaxSeconds));
+    }
     for (std::size_t i = 1; i < values.size(); ++i) {
       if (values[i] < 1 || values[i] > most || values[i] != std::floor(values[i])) {
         return refuse(fmt::format("'{}' is no length from 1 to max_length, {}", fields[i], most));
@@ -166,7 +184,7 @@ core::Parsed<std::vector<Request>> parse_trace(std::string_view text, TraceOptio
     }
     Request& request = trace.emplace_back();
     request.id = std::ssize(trace) - 1;
-    request.arrival_s = values[0];
+    request.arrival_s = arrival_s;
     request.prompt = static_cast<std::int32_t>(values[1]);
     request.output = static_cast<std::int32_t>(values[2]);
     request.limit = values.size() == 4 ? static_cast<std::int32_t>(values[3]) : 0;

@@ -63,8 +63,12 @@ struct TraceOptions {
 /// it.
 std::vector<Request> make_trace(TraceOptions const& options);
 
-/// Of lines "arrival_s,prompt,output" or "arrival_s,prompt,output,limit" below a heading, in the
-/// order of arrival: the first options.requests of them. Without a limit, it is drawn.
+/// Within which all requests of a trace arrive: behind them a double does not tell steps of a
+/// microsecond apart.
+inline constexpr double kMaxSeconds = 1e9;
+/// Of lines "arrival_s,prompt,output" or "arrival_s,prompt,output,limit" below these words, in the
+/// order of arrival: the first options.requests of them, whose times count from the first. Without a
+/// limit, it is drawn.
 core::Parsed<std::vector<Request>> parse_trace(std::string_view text, TraceOptions const& options);
 
 /// What a model has made of each sample of each request, by its number in the trace.

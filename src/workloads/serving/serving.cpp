@@ -123,7 +123,11 @@ std::string memory_error(core::Case const& spec, int parts) {
 template <bool kIsShared>
 std::string conflict(core::Case const& spec) {
   auto const& p = spec.parameters.as<Parameters>();
-  if (!(p.rate > 0)) return fmt::format("rate = {}; take more than 0 requests a second", p.rate);
+  auto const requests = static_cast<double>(std::max(spec.size[0], spec.size_host[0]));
+  if (!(p.rate > 0 && requests / p.rate < serving::kMaxSeconds)) {
+    return fmt::format("rate = {}; take more requests a second, so that all arrive within {:g} s",
+                       p.rate, serving::kMaxSeconds);
+  }
   for (auto const& [key, text] :
        {std::pair{"prompt_tokens", p.prompt}, {"output_tokens", p.output}}) {
     auto const lengths = serving::parse_lengths(text);
@@ -151,8 +155,10 @@ std::string conflict(core::Case const& spec) {
     }
     if (!error.empty()) return fmt::format("model = \"measured\": {}, or state its times", error);
   }
-  if (!(p.kv_share >= 0 && p.kv_share <= 1)) {
-    return fmt::format("kv_share = {}; take a share of 1, or 0 for all of kv_memory", p.kv_share);
+  constexpr double kMaxShare = 0.95;  // swaps and tables need some, too
+  if (!(p.kv_share >= 0 && p.kv_share <= kMaxShare)) {
+    return fmt::format("kv_share = {}; take up to {} of what is left, or 0 for all of kv_memory",
+                       p.kv_share, kMaxShare);
   }
   if (p.kv_share > 0 && p.execution == Mode::simulated) {
     return "kv_share is of memory that a device has left; take execution = \"executed\"";
@@ -233,7 +239,8 @@ class Serving final : public measure::Workload {
           static_cast<double>(p_.swap_memory) +
           2 * static_cast<double>(judged_count() * p_.max_length * transformer(case_).kv_bytes());
     }
-    d.traits = {.host_timed = true};
+    // Tokens that are made go behind those before, of which reset() leaves none.
+    d.traits = {.repeatable = !is_executed() && !p_.beam_search, .host_timed = true};
     if (is_shared_) {
       double const added = static_cast<double>(p_.max_running * transformer(case_).width() *
                                                transformer(case_).element_bytes);
@@ -279,8 +286,8 @@ class Serving final : public measure::Workload {
     world_ = &world;
     seed_ = seed;
     // Other bits of logits make other tokens: then blocks go by the numbers of tokens alone.
-    bool const knows_outputs = (is_executed() && p_.deterministic) || p_.beam_search;
-    hashes_ = serving::TokenHashes{seed, knows_outputs ? &outputs_ : nullptr};
+    bool const has_own_tokens = (is_executed() && p_.deterministic) || p_.beam_search;
+    hashes_ = serving::TokenHashes{seed, has_own_tokens ? &outputs_ : nullptr};
     requests_ = serving::route(whole_trace(world, seed), p_.router, is_shared_ ? 1 : ranks_,
                                is_shared_ ? 0 : rank_, times_->tokens_per_second(p_.max_running));
     std::int64_t const n = std::ssize(requests_) * p_.samples;
@@ -632,9 +639,9 @@ std::vector<core::Option> options(bool is_shared) {
   std::vector<core::Option> all{
       number("rate", at(&Parameters::rate), "requests that arrive in a second, all ranks"),
       text_of("trace", "poisson | a file", &Parameters::trace,
-              "poisson: exponential times between arrivals; else a CSV file with a heading and the "
-              "columns arrival_s, prompt, output and perhaps limit, of which the first `size` "
-              "requests are taken"),
+              "poisson: exponential times between arrivals; else a CSV file with the heading "
+              "arrival_s,prompt,output, or that and limit, of which the first `size` requests are "
+              "taken; times count from the first"),
       text_of("prompt_tokens", "a distribution", &Parameters::prompt,
               "of a prompt: fixed N, uniform LEAST MOST, lognormal MEDIAN SIGMA"),
       text_of("output_tokens", "a distribution", &Parameters::output, "of an output, likewise"),
@@ -716,6 +723,7 @@ measure::WorkloadEntry entry_of(std::string_view name, std::string_view summary,
   return {
       .schema = {.name = name,
                  .extents = {"requests"},
+                 .min_extent = 1,
                  .has_auto = false,
                  .keys = {.transport = is_shared, .weak = !is_shared},
                  .defaults = core::Parameters{defaults},

@@ -91,29 +91,42 @@ TEST(TraceFile, IsReadInTheOrderOfArrival) {
   TraceOptions read = options(2);
   read.limits = Limits::max;
   auto const trace =
-      parse_trace("arrival_s,prompt,output,limit\n0.5,100,20\r\n0.75,10,5,64\n1,1,1\n", read);
+      parse_trace("arrival_s, prompt, output, limit\n0.5,100,20\r\n0.75,10,5,64\n1,1,1\n", read);
   ASSERT_TRUE(trace) << trace.why();
   ASSERT_EQ(trace->size(), 2U) << "as many as were asked for";
   EXPECT_EQ((*trace)[0],
-            (Request{.id = 0, .arrival_s = 0.5, .prompt = 100, .output = 20, .limit = 256}));
+            (Request{.id = 0, .arrival_s = 0, .prompt = 100, .output = 20, .limit = 256}));
   EXPECT_EQ((*trace)[1],
-            (Request{.id = 1, .arrival_s = 0.75, .prompt = 10, .output = 5, .limit = 64}));
+            (Request{.id = 1, .arrival_s = 0.25, .prompt = 10, .output = 5, .limit = 64}));
 }
 
 TEST(TraceFile, IsRefusedWithTheLineThatIsWrong) {
   auto const why = [](std::string const& lines) {
-    auto const trace = parse_trace("heading\n" + lines, options(2));
+    auto const trace = parse_trace(
+        "\xef\xbb\xbf"
+        "arrival_s,prompt,output\r\n" +
+            lines,
+        options(2));
     return trace ? std::string{} : trace.why();
   };
   EXPECT_EQ(why("0,1,1\n1,2,2\n"), "");
   EXPECT_EQ(why("0,1,1\n1,x,2\n"), "line 3: 'x' is no number");
   EXPECT_EQ(why("0,1,1\n1,2\n"), "line 3: expected arrival_s,prompt,output and perhaps limit");
   EXPECT_EQ(why("1,1,1\n0,2,2\n"), "line 3: arrivals must not go back in time");
+  EXPECT_EQ(why("1764564934,1,1\n1764564935,2,2\n"), "") << "times of a clock";
+  EXPECT_EQ(why("1764564934123,1,1\n2764564934123,2,2\n"),
+            "line 3: it arrives 1e+09 s or more behind the first; write times in seconds");
   EXPECT_EQ(why("0,1.5,1\n"), "line 2: '1.5' is no length from 1 to max_length, 256");
   EXPECT_EQ(why("0,200,100\n"), "line 2: prompt and output are longer than 256; raise max_length");
   EXPECT_EQ(why("0,20,10,29\n"), "line 2: prompt and output are longer than 29; raise the limit");
   EXPECT_EQ(why(""), "it has no request; add lines below the heading");
   EXPECT_EQ(why("0,1,1\n"), "it has 1 requests; lower size from 2");
+  for (char const* heading : {"0,1,1\n", "prompt,output,arrival_s\n", "\n", ""}) {
+    auto const trace = parse_trace(std::string{heading} + "0,1,1\n1,2,2\n", options(1));
+    ASSERT_FALSE(trace) << heading;
+    EXPECT_EQ(trace.why(),
+              "it does not begin with the heading arrival_s,prompt,output, or that and limit");
+  }
 }
 
 TEST(Router, GivesEveryRequestToOneServer) {
