@@ -55,7 +55,7 @@ void Execution::end(Sequence const& sequence) {
 void Execution::judge_probabilities(Kept const& kept, double allowed, Finding& finding) {
   std::vector<std::int32_t> const& tokens = outputs_->of(kept.number);
   std::vector<float> const& had = probabilities_[kept.number];
-  std::int64_t const apart = std::max<std::int64_t>(1, extent_.beams);
+  std::int64_t const apart = extent_.together();
   double const inverse = extent_.temperature > 0 ? 1 / extent_.temperature : 1;
   double off = 0, spread = 0;
   for (std::int64_t first = 0; first < std::ssize(staged_.drawn); first += ends_.selected.rows) {

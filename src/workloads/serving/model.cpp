@@ -40,9 +40,7 @@ std::vector<std::int64_t> sizes_of(Extent const& x) {
 }
 
 /// A token behind each of a step, or of samples that begin in it; of a judged sequence all its beams.
-std::int64_t max_drawn(Extent const& x) {
-  return std::max(x.rows, x.sequences) * std::max<std::int64_t>(1, x.beams);
-}
+std::int64_t max_drawn(Extent const& x) { return std::max(x.rows, x.sequences) * x.together(); }
 
 device::Kind kind_of(device::Facts const& facts) {
   return facts.compute_capability > 0 ? device::Kind::cuda : device::Kind::host;
@@ -66,12 +64,11 @@ decoder::Shape shape_of(Extent const& extent, std::int64_t part) {
 }
 
 std::int64_t needed_tokens(Extent const& extent) {
-  return std::max<std::int64_t>(1, extent.beams) * (extent.length + extent.block);
+  return extent.together() * (extent.length + extent.block);
 }
 
 std::int64_t drawn_at_once(Extent const& extent) {
-  std::int64_t const together = std::max<std::int64_t>(1, extent.beams);
-  return std::min(extent.rows, extent.sequences) / together * together;
+  return std::min(extent.rows, extent.sequences) / extent.together() * extent.together();
 }
 
 Ends::Ends(Extent const& x) {
@@ -134,9 +131,8 @@ rowwise::Problem rows_of_table(device::MatrixView const& table, device::MatrixVi
 }
 
 sampler::Problem drawing(Extent const& x, device::MatrixView const& logits) {
-  std::int64_t const together = std::max<std::int64_t>(1, x.beams);
   sampler::Problem problem =
-      sampler::unallocated(logits.rows / together, logits.cols, logits.type, x.beams);
+      sampler::unallocated(logits.rows / x.together(), logits.cols, logits.type, x.beams);
   problem.logits = logits;
   problem.temperature = x.temperature;
   return problem;

@@ -7,6 +7,7 @@
 #include "workloads/serving/times.hpp"
 #include "workloads/tables.hpp"
 
+#include <algorithm>
 #include <cstdint>
 #include <string>
 #include <vector>
@@ -35,6 +36,9 @@ struct Extent {
   std::int64_t parts = 1;  ///< ranks that share the model
   bool token_by_token =
       false;  ///< attention reads the cache for each token of a prompt, as for single ones
+
+  /// Outputs of a request that make their next tokens together.
+  std::int64_t together() const { return std::max<std::int64_t>(1, beams); }
 };
 
 /// Why no kernels take the model; empty where some may.

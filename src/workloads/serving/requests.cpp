@@ -168,9 +168,10 @@ core::Parsed<std::vector<Request>> parse_trace(std::string_view text, TraceOptio
     if (!trace.empty() && arrival_s < trace.back().arrival_s) {
       return refuse("arrivals must not go back in time");
     }
-    if (!(arrival_s < kMaxSeconds)) {
-      return refuse(fmt::format(
-          "it arrives {:g} s or more behind the first; write times in seconds", kMaxSeconds));
+    if (!(arrival_s < kMaxArrivalSeconds)) {
+      return refuse(
+          fmt::format("it arrives {:g} s or more behind the first; write times in seconds",
+                      kMaxArrivalSeconds));
     }
     for (std::size_t i = 1; i < values.size(); ++i) {
       if (values[i] < 1 || values[i] > most || values[i] != std::floor(values[i])) {

@@ -65,7 +65,7 @@ std::vector<Request> make_trace(TraceOptions const& options);
 
 /// Within which all requests of a trace arrive: behind them a double does not tell steps of a
 /// microsecond apart.
-inline constexpr double kMaxSeconds = 1e9;
+inline constexpr double kMaxArrivalSeconds = 1e9;
 /// Of lines "arrival_s,prompt,output" or "arrival_s,prompt,output,limit" below these words, in the
 /// order of arrival: the first options.requests of them, whose times count from the first. Without a
 /// limit, it is drawn.

@@ -124,9 +124,9 @@ template <bool kIsShared>
 std::string conflict(core::Case const& spec) {
   auto const& p = spec.parameters.as<Parameters>();
   auto const requests = static_cast<double>(std::max(spec.size[0], spec.size_host[0]));
-  if (!(p.rate > 0 && requests / p.rate < serving::kMaxSeconds)) {
+  if (!(p.rate > 0 && requests / p.rate < serving::kMaxArrivalSeconds)) {
     return fmt::format("rate = {}; take more requests a second, so that all arrive within {:g} s",
-                       p.rate, serving::kMaxSeconds);
+                       p.rate, serving::kMaxArrivalSeconds);
   }
   for (auto const& [key, text] :
        {std::pair{"prompt_tokens", p.prompt}, {"output_tokens", p.output}}) {
@@ -240,7 +240,7 @@ class Serving final : public measure::Workload {
           2 * static_cast<double>(judged_count() * p_.max_length * transformer(case_).kv_bytes());
     }
     // Tokens that are made go behind those before, of which reset() leaves none.
-    d.traits = {.repeatable = !is_executed() && !p_.beam_search, .host_timed = true};
+    d.traits = {.repeatable = !makes_tokens(), .host_timed = true};
     if (is_shared_) {
       double const added = static_cast<double>(p_.max_running * transformer(case_).width() *
                                                transformer(case_).element_bytes);
@@ -331,8 +331,7 @@ class Serving final : public measure::Workload {
     // Errors of what was executed are shares of what is allowed.
     if (execution_) finding.allowed = 1;
     for (serving::Request const& request : requests_) {
-      for (std::int64_t sample = 0; sample < p_.samples && (execution_ || p_.beam_search);
-           ++sample) {
+      for (std::int64_t sample = 0; sample < p_.samples && makes_tokens(); ++sample) {
         std::int64_t const got = std::ssize(outputs_.of(outputs_.number(request, sample)));
         finding.check(got == request.output ? 0 : 1, 0, [&] {
           return fmt::format("sample {} of request {} on rank {}: expected {} tokens, got {}",
@@ -450,6 +449,8 @@ class Serving final : public measure::Workload {
 
  private:
   bool is_executed() const { return p_.execution == Mode::executed; }
+  /// Whether there are words of outputs, and not only their number.
+  bool makes_tokens() const { return is_executed() || p_.beam_search; }
   /// Of a model.
   int parts() const { return is_shared_ ? ranks_ : 1; }
   /// Whether a rank adds to the numbers of all: a server of all ranks counts once.
